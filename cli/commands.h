@@ -1,0 +1,13 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+// One function per subcommand: it adds the subcommand to the application, bound to an options struct that lives as long
+// as the subcommand's callback.
+
+namespace rankfall::cli {
+
+void add_measure_command(CLI::App& app);
+void add_bench_command(CLI::App& app);
+
+}  // namespace rankfall::cli

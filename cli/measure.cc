@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include <rankfall/error.h>
+#include <rankfall/measure.h>
+#include <rankfall/published.h>
+#include <rankfall/report.h>
+#include <rankfall/threshold.h>
+
+namespace rankfall::cli {
+namespace {
+
+struct MeasureCommand {
+  std::vector<std::string> models = {"bert-base@init"};
+  MeasureOptions options;
+  VariantOptions variants;
+  OutputOptions output;
+  std::vector<std::string> fail_if;
+  bool compare = false;
+};
+
+// The metrics a person asked for, after the one that shows collapse at a glance.
+std::vector<std::string> shown_metrics(const std::vector<std::string>& asked) {
+  std::vector<std::string> shown = {"relative_residual.composite"};
+  for (const std::string& name : asked) {
+    for (const MetricName& metric : metric_names()) {
+      if (metric.name != name) continue;
+      const auto members = metric.members.empty() ? std::vector<std::string>{name} : metric.members;
+      for (const std::string& member : members) {
+        if (std::find(shown.begin(), shown.end(), member) == shown.end()) shown.push_back(member);
+      }
+    }
+  }
+  return shown;
+}
+
+void check_thresholds(const std::vector<Threshold>& thresholds, const Result& result) {
+  std::string broken;
+  for (const Threshold& threshold : thresholds) {
+    for (const Row& row : violations(threshold, result)) {
+      broken += fmt::format("\n  {} {} {}: {} = {:.6g}", row.model, row.variant,
+                            row.layer ? fmt::format("layer {}", *row.layer) : "", row.metric, row.mean.value_or(0));
+    }
+  }
+  if (!broken.empty()) throw Error(ErrorKind::kClaim, "--fail-if: the condition holds for" + broken);
+}
+
+void run(MeasureCommand& command) {
+  std::vector<Threshold> thresholds;
+  for (const std::string& text : command.fail_if) thresholds.push_back(parse_threshold(text));
+  if (command.compare) command.variants.as_published = true;
+  command.options.variants = chosen_variants(command.variants);
+
+  TableOptions table;
+  table.metrics = shown_metrics(command.options.metrics);
+  ProgressLine progress(command.output.quiet);
+  command.options.progress = progress.callback();
+  Result result = measure(command.models, command.options);
+  progress.clear();
+  if (command.compare) {
+    const Agreement agreement = compare_with_published(result);
+    result.rows.insert(result.rows.end(), agreement.rows.begin(), agreement.rows.end());
+    write_result(result, command.output, table);
+    if (!agreement.met) throw Error(ErrorKind::kClaim, "--compare-published: " + agreement.summary);
+  } else {
+    write_result(result, command.output, table);
+  }
+  check_thresholds(thresholds, result);
+}
+
+}  // namespace
+
+void add_measure_command(CLI::App& app) {
+  auto command = std::make_shared<MeasureCommand>();
+  CLI::App* sub = app.add_subcommand("measure", "residuals and rank measures by layer and variant (Fig. 2)");
+  sub->footer(
+      "Examples:\n"
+      "  rankfall measure\n"
+      "  rankfall measure bert-tiny@init --variant san --variant full --metrics rank\n"
+      "  rankfall measure san:layers=24,heads=8,dim=512,norm=pre,mlp=2048 --tokens 256 --format csv\n"
+      "  rankfall measure bert-base@init albert-base@init xlnet-base@init --seeds 10 --compare-published");
+  sub->add_option("MODEL", command->models,
+                  "presets at random initialisation (bert-base@init, ...) or san:layers=..,heads=..,dim=..")
+      ->capture_default_str();
+  add_variant_options(*sub, command->variants);
+  sub->add_option(
+         "--metrics", command->options.metrics,
+         "further metrics, joined by commas: spectral, rank, attention, all, or single names such as rank.stable")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  add_input_options(*sub, command->options);
+  sub->add_option("--seeds", command->options.n_seeds, "repeat with this many seeds, from --seed on")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  add_precision_option(*sub, command->options.precision);
+  add_threads_option(*sub);
+  sub->add_option("--fail-if", command->fail_if,
+                  "exit with 5 if METRIC@LAYER>VALUE holds, e.g. 'cosine.mean@last>0.99'")
+      ->allow_extra_args(false);
+  sub->add_flag(
+      "--compare-published", command->compare,
+      "compare with the published Figure 2 at initialisation; implies --as-published; exit 5 if it disagrees");
+  add_output_options(*sub, command->output);
+  sub->callback([command] { run(*command); });
+}
+
+}  // namespace rankfall::cli

@@ -1,0 +1,105 @@
+#include "cli/output.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/terminal.h"
+#include <rankfall/error.h>
+
+namespace rankfall::cli {
+namespace {
+
+bool has_file(const OutputOptions& options) { return !options.file.empty() && options.file != "-"; }
+
+std::optional<Format> format_of_name(const std::string& name) {
+  if (name == "table") return Format::kTable;
+  if (name == "csv") return Format::kCsv;
+  if (name == "json") return Format::kJson;
+  return std::nullopt;
+}
+
+std::optional<Format> format_of_file(const std::filesystem::path& file) {
+  const std::string ending = file.extension().string();
+  if (ending == ".txt") return Format::kTable;
+  return ending.empty() ? std::nullopt : format_of_name(ending.substr(1));
+}
+
+// A long job must not end in "no such directory".
+void check(const OutputOptions& options) {
+  if (!has_file(options)) return;
+  const auto refuse = [&](const std::string& why) {
+    throw CLI::ValidationError("--output", options.file + ": " + why);
+  };
+  if (!options.format_given && !format_of_file(options.file)) {
+    refuse("its ending names no format (.csv, .json, .txt); give --format");
+  }
+  const std::filesystem::path file = options.file;
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) refuse("is a directory, expected a file's name");
+  if (file.has_parent_path() && !std::filesystem::is_directory(file.parent_path(), error)) {
+    refuse("there is no directory " + file.parent_path().string());
+  }
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& app, OutputOptions& options) {
+  app.add_option("--format", options.format,
+                 "how to print the result; with -o how to write it, by default from the ending")
+      ->check(CLI::IsMember({"table", "csv", "json"}))
+      ->each([&options](const std::string&) { options.format_given = true; })
+      ->capture_default_str()
+      ->group("Output");
+  app.add_option("-o,--output", options.file, "write the result to a file; the table is still printed")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_flag("-q,--quiet", options.quiet, "no progress; with -o, print nothing")->group("Output");
+  app.parse_complete_callback([&options] { check(options); });
+}
+
+Format output_format(const OutputOptions& options) {
+  if (has_file(options) && !options.format_given) {
+    if (const auto format = format_of_file(options.file)) return *format;
+  }
+  if (const auto format = format_of_name(options.format)) return *format;
+  throw Error(ErrorKind::kUsage, fmt::format("--format {}: expected table, csv or json", options.format));
+}
+
+void write_result(const Result& result, const OutputOptions& options, TableOptions table) {
+  const Format format = output_format(options);
+  if (has_file(options)) {
+    save(result, options.file, format, table);
+    if (options.quiet) return;
+  }
+  if (!has_file(options) && format != Format::kTable) {
+    write_stdout(format == Format::kCsv ? to_csv(result) : to_json(result));
+    return;
+  }
+  table.colour = wants_colour(STDOUT_FILENO);
+  table.width = terminal_width(STDOUT_FILENO, table.width);
+  table.unicode = table.unicode && wants_unicode();
+  write_stdout(to_table(result, table));
+}
+
+void write_stdout(std::string_view text) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const auto fail = [](int error) {
+    throw Error(ErrorKind::kInput, fmt::format("standard output: {}{}", std::strerror(error),
+                                               error == EPIPE ? "; the program that read it has ended" : ""));
+  };
+  if (std::fflush(stdout) != 0) fail(errno);
+  while (!text.empty()) {
+    const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
+    if (n < 0 && errno != EINTR) fail(errno);
+    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace rankfall::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <rankfall/report.h>
+
+// Where a command's result goes. Standard output carries nothing else.
+
+namespace rankfall::cli {
+
+struct OutputOptions {
+  std::string format = "table";  // table, csv or json
+  bool format_given = false;     // otherwise the file's ending decides
+  std::string file;              // empty or "-": standard output
+  bool quiet = false;            // no progress; with a file, nothing on standard output
+};
+
+// Adds --format, -o/--output and --quiet. An output that cannot be written (unknown ending, no such folder) is refused
+// while parsing, before any work. Uses app.parse_complete_callback. `options` must outlive `app`.
+void add_output_options(CLI::App& app, OutputOptions& options);
+
+// The format of the file, or of standard output without a file.
+Format output_format(const OutputOptions& options);
+
+// Writes the file, if one was asked for, then prints the table (or, without a file, the chosen format). Colour, width
+// and character set of the printed table are set here from the terminal; the file's table is plain. Throws Error kInput
+// if either cannot be written.
+void write_result(const Result& result, const OutputOptions& options, TableOptions table = {});
+
+// All of `text` to standard output. Throws Error kInput if that fails, also when the reader went away (SIGPIPE is
+// ignored from the first call on).
+void write_stdout(std::string_view text);
+
+}  // namespace rankfall::cli

@@ -1,0 +1,35 @@
+# rankfall_flags: how our own code is compiled. Never part of what is installed.
+add_library(rankfall_flags INTERFACE)
+target_compile_options(
+  rankfall_flags
+  INTERFACE -Wall
+            -Wextra
+            -Wpedantic
+            -Wshadow
+            -Wconversion
+            -Wsign-conversion
+            -Wnon-virtual-dtor
+            -Wold-style-cast
+            -Wcast-qual
+            -Wundef)
+if(RANKFALL_WERROR)
+  target_compile_options(rankfall_flags INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these inside inlined standard-library code (GCC bugs 105329, 105562), not in ours.
+  target_compile_options(rankfall_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
+endif()
+if(RANKFALL_NATIVE)
+  target_compile_options(rankfall_flags INTERFACE -march=native)
+endif()
+if(RANKFALL_DCHECKS)
+  target_compile_definitions(rankfall_flags INTERFACE RANKFALL_DCHECKS=1)
+else()
+  target_compile_definitions(rankfall_flags INTERFACE EIGEN_NO_DEBUG)
+endif()
+if(RANKFALL_SANITIZE)
+  string(REPLACE ";" "," rankfall_sanitizers "${RANKFALL_SANITIZE}")
+  target_compile_options(rankfall_flags INTERFACE -fsanitize=${rankfall_sanitizers} -fno-omit-frame-pointer
+                                                  -fno-sanitize-recover=all)
+  target_link_options(rankfall_flags INTERFACE -fsanitize=${rankfall_sanitizers})
+endif()

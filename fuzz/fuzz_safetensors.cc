@@ -1,0 +1,55 @@
+// SafetensorsFile::parse on any bytes: it throws Error, or its tensors lie inside the bytes and agree with their
+// shapes.
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "fuzz_check.h"
+#include "io/dtype.h"
+#include "io/safetensors.h"
+#include <rankfall/error.h>
+
+namespace {
+
+using namespace rankfall;
+
+void check(std::span<const std::byte> bytes) {
+  std::shared_ptr<const SafetensorsFile> file;
+  try {
+    file = SafetensorsFile::parse(bytes, "fuzz");
+  } catch (const Error& e) {
+    FUZZ_CHECK(e.kind() == ErrorKind::kInput);
+    return;
+  }
+  std::size_t total = 0;
+  for (const TensorInfo& tensor : file->tensors()) {
+    FUZZ_CHECK(file->find(tensor.name) == &tensor);
+    FUZZ_CHECK(tensor.bytes.size() <= bytes.size());
+    total += tensor.bytes.size();
+    FUZZ_CHECK(tensor.size() >= 0);
+    if (!tensor.supported) continue;
+    const auto n = static_cast<std::size_t>(tensor.size());
+    FUZZ_CHECK(tensor.bytes.size() == n * dtype_size(tensor.dtype));
+    std::vector<float> narrow(n);
+    std::vector<double> wide(n);
+    widen<float>(tensor.dtype, tensor.bytes, narrow);
+    widen<double>(tensor.dtype, tensor.bytes, wide);
+    if (is_integer(tensor.dtype)) FUZZ_CHECK(read_integers(tensor.dtype, tensor.bytes).size() == n);
+  }
+  FUZZ_CHECK(total < bytes.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = std::as_bytes(std::span(data, size));
+  check(bytes);
+  // Once more as a header alone, before 16 bytes of data: the fuzzer need not guess the length in front.
+  std::vector<std::byte> file(sizeof(std::uint64_t) + size + 16);
+  const std::uint64_t length = size;
+  std::memcpy(file.data(), &length, sizeof length);
+  if (size > 0) std::memcpy(file.data() + sizeof length, data, size);
+  check(file);
+  return 0;
+}

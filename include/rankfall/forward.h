@@ -1,0 +1,39 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <rankfall/export.h>
+#include <rankfall/network.h>
+#include <rankfall/observer.h>
+#include <rankfall/progress.h>
+#include <rankfall/sample.h>
+#include <rankfall/weights.h>
+
+namespace rankfall {
+
+struct ForwardOptions {
+  Progress progress;  // in units of multiplications; empty: silent
+};
+
+// Runs the network on the samples in T = float or double: layers outside, samples in parallel inside, weights asked for
+// one sub-layer at a time. `observers` is empty or holds one pointer per sample (may be null). Returns the last states,
+// final norm applied: what the head reads. Bit-identical for every number of threads, and each sample's numbers do not
+// depend on the other samples, unless the position scheme's tables do (XLNet, by rounding, on the longest sample).
+// Throws Error(kNumerical) with block and place when a NaN or infinity appears.
+// While it runs, OpenBLAS, which is global to the process, is set to one thread.
+template <class T>
+RANKFALL_API std::vector<Matrix<T>> forward(const Network& network, const WeightSource& weights,
+                                            std::span<const Sample> samples, std::span<Observer<T>* const> observers,
+                                            const ForwardOptions& options = {});
+
+extern template RANKFALL_API std::vector<Matrix<float>> forward(const Network&, const WeightSource&,
+                                                                std::span<const Sample>,
+                                                                std::span<Observer<float>* const>,
+                                                                const ForwardOptions&);
+extern template RANKFALL_API std::vector<Matrix<double>> forward(const Network&, const WeightSource&,
+                                                                 std::span<const Sample>,
+                                                                 std::span<Observer<double>* const>,
+                                                                 const ForwardOptions&);
+
+}  // namespace rankfall

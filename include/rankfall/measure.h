@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rankfall/export.h>
+#include <rankfall/model.h>
+#include <rankfall/progress.h>
+#include <rankfall/result.h>
+#include <rankfall/sample.h>
+#include <rankfall/variants.h>
+
+namespace rankfall {
+
+enum class Precision { kF32, kF64 };
+
+struct MeasureOptions {
+  // Empty: the four variants of the paper, as labelled.
+  std::vector<Variant> variants;
+  // Metrics beyond the default ones; names or groups as metric_names() lists them.
+  std::vector<std::string> metrics;
+  Precision precision = Precision::kF32;
+  std::uint64_t seed = 0;
+  // Seeds seed .. seed + n_seeds - 1, each with its own weights and inputs; for drawn weights only.
+  Index n_seeds = 1;
+  Index n_samples = 32;
+  Index n_tokens = 128;
+
+  Progress progress;
+};
+
+// Residuals and rank measures of every hidden state, by variant (docs/math.md has the formulas), and measures of every
+// attention matrix when asked for. One row per model, variant, layer (and head) and metric: mean, standard deviation
+// and n over the samples. With several seeds there are such rows for each (`seed` is set), and rows over the seeds:
+// mean, standard deviation and n of the seeds' means. Values that the precision cannot carry have the verdict "rounding
+// floor".
+RANKFALL_API Result measure(std::span<const std::string> models, const MeasureOptions& options);
+
+// The same for one open model and given samples; seed, n_seeds, n_samples and n_tokens of the options are not used.
+RANKFALL_API Result measure(const Model& model, std::span<const Sample> samples, const MeasureOptions& options);
+
+// A metric that `measure` knows, or a group of them, with the group's members.
+struct MetricName {
+  std::string name;
+  bool by_default = false;
+  bool per_head = false;
+  std::vector<std::string> members;  // of a group; empty for a single metric
+};
+RANKFALL_API std::vector<MetricName> metric_names();
+
+// Relative residuals at or below this many machine epsilons of the compute type are rounding, not signal: hidden states
+// are rounded to half an epsilon of their entries at each step, and the published float32 floor lies at 1.6.
+inline constexpr double kFloorEpsilons = 8;
+
+}  // namespace rankfall

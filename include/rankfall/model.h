@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rankfall/export.h>
+#include <rankfall/network.h>
+#include <rankfall/weights.h>
+
+namespace rankfall {
+
+// A network with its weights.
+struct Model {
+  std::string name;
+  Network network;
+  std::shared_ptr<const WeightSource> weights;
+  bool drawn = false;  // weights are a seeded random initialisation
+};
+
+// `spec` is a preset at random initialisation, `bert-base@init`, or a specification, `san:layers=12,heads=12,dim=768`
+// (docs/formats.md). Weights are drawn when they are needed, from `seed`. Throws Error(kUsage) on an impossible one.
+RANKFALL_API Model open_model(std::string_view spec, std::uint64_t seed);
+
+// Names that open_model takes with "@init".
+RANKFALL_API std::vector<std::string> preset_names();
+
+// The network that a config.json describes; `where` names it in errors. Throws Error(kInput).
+RANKFALL_API Network network_from_config(std::string_view json, std::string_view where);
+
+// Weights drawn as Network::tensors says, each value from (seed, tensor name, element index) alone. Tensors are kept
+// after their first use while all kept ones stay below keep_bytes, so that variants of one call share one draw; beyond
+// it they are drawn again each time.
+RANKFALL_API std::shared_ptr<const WeightSource> draw_weights(std::vector<TensorSpec> tensors, std::uint64_t seed,
+                                                              std::uint64_t keep_bytes = std::uint64_t{4} << 30);
+
+}  // namespace rankfall

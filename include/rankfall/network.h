@@ -1,0 +1,147 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <rankfall/matrix.h>
+#include <rankfall/weights.h>
+
+// The description of a network: a flat list of sub-layers, plain data without weights and without a scalar type.
+// Families (families.h) make one, variants (variants.h) rewrite it, domains (src/model/) run it. Nothing else in
+// rankfall knows what a transformer looks like.
+
+namespace rankfall {
+
+// A rectangle of a stored tensor (TensorSpec says how a tensor is a matrix). `transposed` means it is stored as [in,
+// out] where [out, in] is meant; rows, cols, row and col are always those of the stored side.
+struct TensorSlice {
+  int tensor = 0;
+  Index row = 0, col = 0;
+  Index rows = 0, cols = 0;
+  bool transposed = false;
+
+  bool operator==(const TensorSlice&) const = default;
+};
+
+// y = x w^T + b, w: [out, in].
+struct Linear {
+  TensorSlice w;
+  std::optional<TensorSlice> b;
+
+  Index n_out() const { return w.transposed ? w.cols : w.rows; }
+  Index n_in() const { return w.transposed ? w.rows : w.cols; }
+};
+
+// kLayer: y = (x - mean) / sqrt(var + eps) * gain + bias, over channels, var with 1/d.  kRms: the same without the
+// mean.
+struct Norm {
+  enum class Kind { kLayer, kRms };
+  Kind kind = Kind::kLayer;
+  double eps = 1e-12;
+  std::optional<TensorSlice> gain, bias;
+};
+
+// kGelu is x Phi(x) with erf; kGeluTanh its tanh approximation ("gelu_new").
+enum class Activation { kIdentity, kRelu, kGelu, kGeluTanh, kSilu, kTanh };
+
+// Which keys a query may see, besides padding, which belongs to the sample.
+struct Mask {
+  bool causal = false;  // key j <= query i
+  Index window = 0;     // |i - j| <= window; 0: no window
+  Index global = 0;     // the first `global` tokens see and are seen by all, whatever the window; causality still holds
+
+  bool is_complete() const { return !causal && window == 0; }
+  bool allows(Index query, Index key) const {
+    if (causal && key > query) return false;
+    const Index distance = query < key ? key - query : query - key;
+    return window == 0 || distance <= window || query < global || key < global;
+  }
+};
+
+struct NoPositions {};
+
+// Transformer-XL / XLNet. With r_m = sinusoid(m) W_r the logit of query i and key j is
+// ((q_i + u) . k_j + (q_i + v) . r_{i-j} + (q_i + s) . g_{segment i differs from segment j}) * scale.
+// u, v, s: [heads, d_head]; segment_embedding g: [2, heads * d_head]. Samples without segments have no third term.
+struct XlnetPositions {
+  Linear r;
+  TensorSlice u, v;
+  TensorSlice s, segment_embedding;
+};
+
+using Positions = std::variant<NoPositions, XlnetPositions>;
+
+// Multi-head attention; head h reads outputs h * d_head .. of q and, with g = h * n_kv_heads / n_heads, g * d_head ..
+// of k, v. Its output is the heads' P V side by side through o.
+struct Attention {
+  Index n_heads = 1, n_kv_heads = 1, d_head = 1;
+  double scale = 1;  // factor of the logits, 1/sqrt(d_head) in most families
+  Linear q, k, v, o;
+  Positions positions;
+  Mask mask;
+};
+
+// down(act(up(x))), or with a gate down(act(gate(x)) * up(x)).
+struct Mlp {
+  Activation act = Activation::kGelu;
+  Linear up, down;
+  std::optional<Linear> gate;
+};
+
+// act(x): what remains of ALBERT's MLP in the published experiments.
+struct Elementwise {
+  Activation act = Activation::kGelu;
+};
+
+using Function = std::variant<Attention, Mlp, Elementwise>;
+
+// y = post(skip * x + branch * f(pre(x))).
+struct SubLayer {
+  Function f;
+  std::optional<Norm> pre, post;
+  double skip = 1, branch = 1;
+  Index block = 0;  // a hidden state is complete after a block's last sub-layer
+};
+
+// Word table plus, where present, position and segment tables; position p is row p + position_offset.
+struct TokenInput {
+  TensorSlice words;
+  std::optional<TensorSlice> positions, segments;
+  Index position_offset = 0;
+};
+
+// Real features, n x n_features, given by the sample.
+struct FeatureInput {
+  Index n_features = 0;
+};
+
+// Input = source, then the stages in order; the result is hidden state 0.
+struct InputMap {
+  std::variant<TokenInput, FeatureInput> source;
+  std::vector<std::variant<Linear, Norm, Activation>> stages;
+};
+
+struct Sizes {
+  Index n_blocks = 0;
+  Index n_heads = 0;
+  Index d_model = 0;
+  Index vocab = 0;          // 0: takes no tokens
+  Index max_positions = 0;  // 0: any length
+};
+
+struct Network {
+  std::string family;  // config.json's model_type
+  Sizes sizes;
+  InputMap input;
+  std::vector<SubLayer> layers;
+  // Applied to the last state. In the field's convention hidden state L includes it for some families and not for
+  // others.
+  std::optional<Norm> final_norm;
+  bool final_norm_in_state = true;
+  std::optional<Linear> head;  // task head, applied to the last state after final_norm
+  std::vector<TensorSpec> tensors;
+};
+
+}  // namespace rankfall

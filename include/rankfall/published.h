@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <rankfall/export.h>
+#include <rankfall/result.h>
+
+namespace rankfall {
+
+// How a measurement agrees with the published Figure 2 at initialisation.
+struct Agreement {
+  // metric published.value: the published point; published.deviation: how far it is from ours, in standard deviations
+  // over seeds, or log10 of the ratio below 0.05; published.agreement (without layer): the share of points that agree,
+  // for each model and variant and, without either, of all. `verdict` says it in words.
+  std::vector<Row> rows;
+  bool met = false;     // the whole criterion
+  std::string summary;  // one sentence
+};
+
+// `result` is a measurement of bert-base@init, albert-base@init or xlnet-base@init, as published, over several seeds;
+// other models in it are left alone. The published curves are one unseeded draw of the weights each. With m and s our
+// mean and standard deviation over seeds, a published point p agrees when
+//   p < 5e-7:  m < 1e-6;    p < 0.05:  p/3 < m < 3p;    otherwise:  |p - m| <= max(4 s, 0.02).
+// Criterion: 95 % of all points agree, none is beyond max(6 s, 0.02), and every point below 0.05 agrees.
+// Throws Error(kUsage) when there is nothing to compare, or fewer than 3 seeds.
+RANKFALL_API Agreement compare_with_published(const Result& result);
+
+}  // namespace rankfall

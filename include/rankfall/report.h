@@ -1,0 +1,45 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rankfall/export.h>
+#include <rankfall/result.h>
+
+// Results as text. Writers see only the Result; what they cannot show in their format (bytes that are not UTF-8)
+// becomes U+FFFD. Thread-safe: no shared state.
+
+namespace rankfall {
+
+enum class Format { kTable, kCsv, kJson };
+
+struct TableOptions {
+  // Metrics to show, in this order. Empty: relative_residual.composite if the result has it, otherwise all.
+  std::vector<std::string> metrics;
+  bool colour = false;  // ANSI escapes
+  int width = 100;      // columns of the terminal; values below 40 count as 40
+  bool unicode = true;  // false: ASCII only
+};
+
+// For people: per model and metric a block of layers by variants with bars, a sentence per variant under relative
+// residuals, and a plain table of what has no layer. Names are made harmless for a terminal.
+RANKFALL_API std::string to_table(const Result& result, const TableOptions& options = {});
+
+// RFC 4180 with \n, a header line, every column; absent values are empty. The manifest is not part of it.
+RANKFALL_API std::string to_csv(const Result& result);
+
+// {"rankfall": version, "command": ..., "manifest": {...}, "rows": [...]}, one row a line, every column, absent values
+// null. The version is the manifest's entry "rankfall", or this library's. Numbers read back to the same bits.
+RANKFALL_API std::string to_json(const Result& result);
+
+// The inverse of to_json; `where` names the source in error texts. The version becomes the manifest's first entry.
+// Throws Error kInput for anything that is not such a text.
+RANKFALL_API Result from_json(std::string_view text, std::string_view where);
+
+// Writes the whole file or none of it.
+RANKFALL_API void save(const Result& result, const std::filesystem::path& file, Format format,
+                       const TableOptions& options = {});
+
+}  // namespace rankfall

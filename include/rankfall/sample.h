@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include <rankfall/export.h>
+#include <rankfall/matrix.h>
+#include <rankfall/network.h>
+
+namespace rankfall {
+
+using TokenIds = std::vector<std::int32_t>;
+
+// Real features, one row a token; go through the network's input map.
+struct Features {
+  Matrix<double> values;
+};
+
+// The state that enters block 0, given directly; the input map is not run.
+struct HiddenState {
+  Matrix<double> values;
+};
+
+// One input sequence.
+struct Sample {
+  std::variant<TokenIds, Features, HiddenState> content;
+  // 1 for a real token, 0 for padding; empty: all real. Padding is not attended to and takes part in no statistic.
+  std::vector<std::uint8_t> valid;
+  // Segment of each token; empty: segment 0 for all, and for XLNet no segment term.
+  std::vector<std::int32_t> segments;
+
+  RANKFALL_API Index n_tokens() const;
+};
+
+// Random inputs for a network: token ids uniform on the vocabulary, or standard normal features. Sample i depends on
+// (seed, i, n_tokens) only. Throws Error(kUsage) when the network cannot take n_tokens tokens.
+RANKFALL_API std::vector<Sample> random_samples(const Network& network, std::uint64_t seed, Index n_samples,
+                                                Index n_tokens);
+
+// Throws Error(kUsage) unless the network can take the sample: kind of input, ids in range, length, shapes.
+RANKFALL_API void check_sample(const Network& network, const Sample& sample);
+
+}  // namespace rankfall

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rankfall/export.h>
+#include <rankfall/network.h>
+
+namespace rankfall {
+
+// Parts of a network that can be removed, independently of each other. Removing `mlp` removes the whole MLP sub-block
+// with its skip and norm. `norm` means the norms inside blocks; embedding and final norms stay.
+struct Parts {
+  bool attn_skip = false;
+  bool mlp = false;
+  bool mlp_skip = false;
+  bool norm = false;
+
+  bool operator==(const Parts&) const = default;
+};
+
+// A pure rewrite of the list of sub-layers.
+RANKFALL_API Network without(Network network, const Parts& parts);
+
+// The four networks of the paper's Figure 2.
+enum class PaperVariant { kSan, kSanMlp, kSanSkip, kFull };
+
+// What the published code really ran, which is not what its labels say: its "SAN + MLP" keeps the MLP's skip, and
+// ALBERT's removed MLP leaves activation, skip and norm behind. Known for bert, albert and xlnet; Error(kUsage)
+// otherwise.
+RANKFALL_API Network as_published(Network network, PaperVariant variant);
+
+// The same blocks `times` times over, with the same weights.
+RANKFALL_API Network repeat(const Network& network, Index times);
+
+// A named rewrite, as a command line gives it.
+struct Variant {
+  std::string name;
+  Parts removed;
+  bool as_published = false;  // then `paper` says which, and `removed` is not used
+  PaperVariant paper = PaperVariant::kFull;
+};
+
+RANKFALL_API Network apply(const Variant& variant, Network network);
+
+// "attn_skip,mlp" -> the variant `-attn_skip,-mlp`.  Error(kUsage) on an unknown part.
+RANKFALL_API Variant variant_without(std::string_view parts);
+// full, san, san+mlp, san+skip, no-norm.  Error(kUsage) on any other name.
+RANKFALL_API Variant variant_named(std::string_view name);
+// full, san, san+mlp, san+skip as labelled, or as the published code ran them.
+RANKFALL_API std::vector<Variant> paper_variants(bool as_published);
+
+}  // namespace rankfall

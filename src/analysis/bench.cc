@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/parallel.h"
+#include "linalg/blas_info.h"
+#include "linalg/gemm.h"
+#include "model/layer_weights.h"
+#include "result/manifest.h"
+#include <rankfall/bench.h>
+#include <rankfall/forward.h>
+#include <rankfall/parallel.h>
+
+namespace rankfall {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// One product: m x n result, k summed, second factor transposed or not.
+struct Shape {
+  Index m, n, k;
+  bool transposed;
+  auto operator<=>(const Shape&) const = default;
+};
+
+double flops(const Shape& s) {
+  return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
+}
+
+using ShapeCounts = std::map<Shape, double>;
+
+// Products of one sample of n tokens through the network, metrics included, in whole: before any cutting into panels.
+ShapeCounts shapes_of(const Network& network, Index n) {
+  ShapeCounts counts;
+  const auto linear = [&](const Linear& f) { counts[{n, f.n_out(), f.n_in(), !f.w.transposed}] += 1; };
+  for (const SubLayer& layer : network.layers) {
+    if (const auto* a = std::get_if<Attention>(&layer.f)) {
+      for (const Linear* f : {&a->q, &a->k, &a->v, &a->o}) linear(*f);
+      const double heads = static_cast<double>(a->n_heads);
+      counts[{n, n, a->d_head, true}] += heads;
+      counts[{n, a->d_head, n, false}] += heads;
+      if (std::holds_alternative<XlnetPositions>(a->positions)) counts[{n, 2 * n - 1, a->d_head, true}] += heads;
+    } else if (const auto* m = std::get_if<Mlp>(&layer.f)) {
+      linear(m->up);
+      linear(m->down);
+      if (m->gate) linear(*m->gate);
+    }
+  }
+  counts[{n, n, network.sizes.d_model, true}] += static_cast<double>(network.sizes.n_blocks + 1);  // cosines
+  return counts;
+}
+
+// Operands of one caller.
+template <class T>
+struct Operands {
+  explicit Operands(const Shape& s)
+      : a(Matrix<T>::Constant(s.m, s.k, T(1) / T(s.k))),
+        b(s.transposed ? Matrix<T>::Constant(s.n, s.k, T(1)) : Matrix<T>::Constant(s.k, s.n, T(1))),
+        c(Matrix<T>::Zero(s.m, s.n)) {}
+  void multiply(const Shape& s) { gemm<T>(false, s.transposed, T(1), a, b, T(0), c); }
+  Matrix<T> a, b, c;
+};
+
+// FLOP/s of BLAS on one shape: the better of one threaded call and one call per thread.
+template <class T>
+double peak_rate(const Shape& shape) {
+  constexpr double kSeconds = 0.02;  // for each of the two ways
+  const Index n_threads = threads();
+  std::vector<Operands<T>> operands;
+  for (Index i = 0; i < n_threads; ++i) operands.emplace_back(shape);
+  const auto repeats = static_cast<Index>(1 + kSeconds * 3e10 / flops(shape));
+  double best = 0;
+  {
+    const BlasThreads all(static_cast<int>(n_threads));
+    operands[0].multiply(shape);
+    const auto start = Clock::now();
+    for (Index r = 0; r < repeats; ++r) operands[0].multiply(shape);
+    best = flops(shape) * static_cast<double>(repeats) / seconds_since(start);
+  }
+  const BlasThreads one(1);
+  const auto each = [&](Index repeat) {
+    parallel_for(n_threads, [&](Index i) {
+      for (Index r = 0; r < repeat; ++r) operands[static_cast<std::size_t>(i)].multiply(shape);
+    });
+  };
+  each(1);
+  const auto start = Clock::now();
+  each(repeats);
+  return std::max(best, flops(shape) * static_cast<double>(repeats * n_threads) / seconds_since(start));
+}
+
+// FLOP/s of BLAS on a mix of products.
+double mixed_peak(const ShapeCounts& counts, const std::map<Shape, double>& rates) {
+  double work = 0;
+  double time = 0;
+  for (const auto& [shape, count] : counts) {
+    work += count * flops(shape);
+    time += count * flops(shape) / rates.at(shape);
+  }
+  return work / time;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+// VmHWM of /proc/self/status: the most memory this process ever held, in MB; 0 where there is none.
+double peak_memory_mb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
+  }
+  return 0;
+}
+
+double weights_mb(const Network& network) {
+  std::set<int> tensors;
+  for (const SubLayer& layer : network.layers) {
+    for (const TensorSlice& slice : slices_of(layer)) tensors.insert(slice.tensor);
+  }
+  double elements = 0;
+  for (const int t : tensors) {
+    const TensorSpec& spec = network.tensors[static_cast<std::size_t>(t)];
+    elements += static_cast<double>(spec.matrix_rows()) * static_cast<double>(spec.matrix_cols());
+  }
+  return elements * sizeof(float) / (1 << 20);
+}
+
+struct Job {
+  Variant variant;
+  Index n_samples = 0;
+  ShapeCounts shapes;
+  std::vector<double> rates, peaks, shares;
+};
+
+Row row_of(const BenchOptions& options, const Job& job, const char* metric, double value) {
+  Row row;
+  row.model = options.model;
+  row.variant = job.variant.name;
+  row.metric = metric;
+  row.mean = value;
+  row.n = options.n_rounds;
+  row.kind = fmt::format("{} sample{}", job.n_samples, job.n_samples == 1 ? "" : "s");
+  row.tokens = options.n_tokens;
+  return row;
+}
+
+}  // namespace
+
+Result bench(const BenchOptions& options) {
+  const Model model = open_model(options.model, 0);
+  std::vector<Job> jobs;
+  for (const Variant& variant : paper_variants(false)) {
+    jobs.push_back(
+        {variant, options.n_samples, shapes_of(apply(variant, model.network), options.n_tokens), {}, {}, {}});
+  }
+  jobs.push_back({variant_named("full"), 1, jobs[0].shapes, {}, {}, {}});
+
+  MeasureOptions measure_options;
+  measure_options.precision = options.precision;
+  const auto samples = random_samples(model.network, 0, options.n_samples, options.n_tokens);
+  const auto measure_job = [&](const Job& job) {
+    measure_options.variants = {job.variant};
+    const std::span<const Sample> all(samples);
+    return measure(model, all.first(static_cast<std::size_t>(job.n_samples)), measure_options);
+  };
+  measure_job(jobs.back());  // draws the weights, which the jobs share
+
+  double done = 0;
+  const double total = static_cast<double>(options.n_rounds) * static_cast<double>(jobs.size());
+  for (Index round = 0; round < options.n_rounds; ++round) {
+    for (Job& job : jobs) {
+      std::map<Shape, double> rates;
+      for (const auto& [shape, count] : job.shapes) {
+        rates[shape] = options.precision == Precision::kF32 ? peak_rate<float>(shape) : peak_rate<double>(shape);
+      }
+      // A job of a few milliseconds is repeated, so that the clock and the scheduler do not decide.
+      const std::uint64_t before = flops_done();
+      const auto start = Clock::now();
+      do {
+        measure_job(job);
+      } while (seconds_since(start) < 0.5);
+      const double rate = static_cast<double>(flops_done() - before) / seconds_since(start);
+      const double peak = mixed_peak(job.shapes, rates);
+      job.rates.push_back(rate / 1e9);
+      job.peaks.push_back(peak / 1e9);
+      job.shares.push_back(rate / peak);
+      if (options.progress) options.progress(++done, total, fmt::format("round {} {}", round + 1, job.variant.name));
+    }
+  }
+
+  Result result{"bench", base_manifest(), {}};
+  add(result.manifest, "precision", options.precision == Precision::kF32 ? "f32" : "f64");
+  add(result.manifest, "threads", std::int64_t{threads()});
+  add(result.manifest, "blas", blas_description());
+  for (const Job& job : jobs) {
+    result.rows.push_back(row_of(options, job, "gflops", median(job.rates)));
+    result.rows.push_back(row_of(options, job, "peak_gflops", median(job.peaks)));
+    result.rows.push_back(row_of(options, job, "share_of_peak", median(job.shares)));
+  }
+  Row memory;
+  memory.model = options.model;
+  memory.metric = "memory.peak_mb";
+  memory.mean = peak_memory_mb();
+  result.rows.push_back(memory);
+  memory.metric = "memory.weights_mb";
+  memory.mean = weights_mb(model.network);
+  result.rows.push_back(memory);
+  return result;
+}
+
+}  // namespace rankfall

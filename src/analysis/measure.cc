@@ -1,0 +1,232 @@
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "analysis/measure_observer.h"
+#include "analysis/metrics.h"
+#include "linalg/blas_info.h"
+#include "model/memory.h"
+#include "result/manifest.h"
+#include "result/statistics.h"
+#include <rankfall/error.h>
+#include <rankfall/forward.h>
+#include <rankfall/measure.h>
+#include <rankfall/parallel.h>
+
+namespace rankfall {
+namespace {
+
+// Statistics of one (layer, head, metric) cell; the order of cells is the order of rows.
+struct Cell {
+  Index layer = 0;
+  std::optional<Index> head;
+  std::size_t metric = 0;
+  Statistics statistics;
+};
+
+// All cells of a network, empty: states first, then blocks with their heads.
+std::vector<Cell> make_cells(const Network& network, std::span<const std::size_t> chosen) {
+  std::vector<Cell> cells;
+  for (Index state = 0; state <= network.sizes.n_blocks; ++state) {
+    for (const std::size_t metric : chosen) {
+      if (!is_per_head(all_metrics()[metric])) cells.push_back({state, std::nullopt, metric, {}});
+    }
+  }
+  for (Index block = 0; block < network.sizes.n_blocks; ++block) {
+    for (Index head = 0; head < network.sizes.n_heads; ++head) {
+      for (const std::size_t metric : chosen) {
+        if (is_per_head(all_metrics()[metric])) cells.push_back({block, head, metric, {}});
+      }
+    }
+  }
+  return cells;
+}
+
+// Runs one variant; a cell's statistics are over the samples, added in their order.
+template <class T>
+std::vector<Cell> measure_network(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
+                                  std::span<const std::size_t> chosen, const Progress& progress) {
+  std::vector<std::unique_ptr<MeasureObserver<T>>> observers;
+  std::vector<Observer<T>*> pointers;
+  for (const Sample& sample : samples) {
+    observers.push_back(
+        std::make_unique<MeasureObserver<T>>(chosen, network.sizes.n_blocks, network.sizes.n_heads, sample.valid));
+    pointers.push_back(observers.back().get());
+  }
+  forward<T>(network, weights, samples, pointers, {.progress = progress});
+  std::vector<Cell> cells = make_cells(network, chosen);
+  for (Cell& cell : cells) {
+    for (const auto& observer : observers) {
+      cell.statistics.add(cell.head ? observer->head_value(cell.layer, *cell.head, cell.metric)
+                                    : observer->state_value(cell.layer, cell.metric));
+    }
+  }
+  return cells;
+}
+
+double floor_of(Precision precision) {
+  return kFloorEpsilons * (precision == Precision::kF32 ? double{std::numeric_limits<float>::epsilon()}
+                                                        : std::numeric_limits<double>::epsilon());
+}
+
+// The mean of metric `name` in the same layer, or nothing.
+std::optional<double> mean_of(std::span<const Cell> cells, Index layer, std::string_view name) {
+  for (const Cell& cell : cells) {
+    if (cell.layer == layer && !cell.head && name == all_metrics()[cell.metric].name) return cell.statistics.mean();
+  }
+  return std::nullopt;
+}
+
+// A residual is rounding when its relative form is: residual.X looks at relative_residual.X.
+bool at_floor(std::span<const Cell> cells, const Cell& cell, double floor) {
+  std::string_view name = all_metrics()[cell.metric].name;
+  if (name.starts_with("relative_residual.")) return cell.statistics.mean().value_or(floor * 2) <= floor;
+  if (!name.starts_with("residual.")) return false;
+  name.remove_prefix(std::string_view("residual.").size());
+  return mean_of(cells, cell.layer, fmt::format("relative_residual.{}", name)).value_or(floor * 2) <= floor;
+}
+
+std::vector<Row> make_rows(const std::string& model, const std::string& variant, std::span<const Cell> cells,
+                           double floor, std::optional<std::uint64_t> seed, const char* kind) {
+  std::vector<Row> rows;
+  rows.reserve(cells.size());
+  for (const Cell& cell : cells) {
+    Row row;
+    row.model = model;
+    row.variant = variant;
+    row.layer = cell.layer;
+    row.head = cell.head;
+    row.metric = all_metrics()[cell.metric].name;
+    row.mean = cell.statistics.mean();
+    row.std = cell.statistics.std();
+    row.n = cell.statistics.n();
+    row.seed = seed;
+    row.kind = kind;
+    if (at_floor(cells, cell, floor)) row.verdict = "rounding floor";
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<Variant> variants_or_default(const MeasureOptions& options) {
+  return options.variants.empty() ? paper_variants(false) : options.variants;
+}
+
+// Progress of one of `count` equal jobs, as progress of all.
+Progress part_of(const Progress& progress, double index, double count, std::string what) {
+  if (!progress) return {};
+  return [=](double done, double total, std::string_view) { progress(index + done / total, count, what); };
+}
+
+std::vector<Cell> measure_variant(const Model& model, const Variant& variant, std::span<const Sample> samples,
+                                  std::span<const std::size_t> chosen, Precision precision, const Progress& progress) {
+  const Network network = apply(variant, model.network);
+  const auto run = [&]() {
+    return precision == Precision::kF32 ? measure_network<float>(network, *model.weights, samples, chosen, progress)
+                                        : measure_network<double>(network, *model.weights, samples, chosen, progress);
+  };
+  try {
+    return run();
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}, variant {}: {}", model.name, variant.name, error.what()));
+  }
+}
+
+Manifest manifest_of(const MeasureOptions& options) {
+  Manifest manifest = base_manifest();
+  add(manifest, "precision", options.precision == Precision::kF32 ? "f32" : "f64");
+  add(manifest, "threads", std::int64_t{threads()});
+  add(manifest, "blas", blas_description());
+  add(manifest, "residual", "about the token mean");
+  std::vector<std::string> names;
+  for (const Variant& variant : variants_or_default(options)) names.push_back(variant.name);
+  add(manifest, "variants", names);
+  const auto variants = variants_or_default(options);
+  add(manifest, "as_published", std::ranges::any_of(variants, &Variant::as_published));
+  return manifest;
+}
+
+}  // namespace
+
+Result measure(const Model& model, std::span<const Sample> samples, const MeasureOptions& options) {
+  Result result{"measure", manifest_of(options), {}};
+  const auto chosen = select_metrics(options.metrics);
+  const auto variants = variants_or_default(options);
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    const Progress progress = part_of(options.progress, static_cast<double>(v), static_cast<double>(variants.size()),
+                                      model.name + " " + variants[v].name);
+    const auto cells = measure_variant(model, variants[v], samples, chosen, options.precision, progress);
+    auto rows = make_rows(model.name, variants[v].name, cells, floor_of(options.precision), std::nullopt, "samples");
+    std::ranges::move(rows, std::back_inserter(result.rows));
+  }
+  return result;
+}
+
+Result measure(std::span<const std::string> models, const MeasureOptions& options) {
+  if (models.empty()) throw Error(ErrorKind::kUsage, "no model given");
+  if (options.n_seeds < 1 || options.n_samples < 1) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} seeds, {} samples; expected at least 1 of each", options.n_seeds, options.n_samples));
+  }
+  Result result{"measure", manifest_of(options), {}};
+  add(result.manifest, "models", std::vector<std::string>(models.begin(), models.end()));
+  add(result.manifest, "seed", options.seed);
+  add(result.manifest, "seeds", std::int64_t{options.n_seeds});
+  add(result.manifest, "samples", std::int64_t{options.n_samples});
+  add(result.manifest, "tokens", std::int64_t{options.n_tokens});
+  add(result.manifest, "input", "random");
+  add(result.manifest, "weights", "drawn at initialisation, philox4x32-10");
+
+  const auto chosen = select_metrics(options.metrics);
+  const auto variants = variants_or_default(options);
+  const double floor = floor_of(options.precision);
+  // Everything that can be refused is refused before the first long computation.
+  for (const std::string& spec : models) {
+    const Model model = open_model(spec, options.seed);
+    for (const Variant& variant : variants) {
+      check_memory(apply(variant, model.network), options.n_samples, options.n_tokens,
+                   options.precision == Precision::kF32 ? sizeof(float) : sizeof(double));
+    }
+    random_samples(model.network, options.seed, 1, options.n_tokens);
+  }
+
+  const double n_jobs = static_cast<double>(models.size() * variants.size()) * static_cast<double>(options.n_seeds);
+  double job = 0;
+  for (const std::string& spec : models) {
+    std::vector<std::vector<Cell>> over_seeds(variants.size());
+    std::vector<std::vector<Row>> rows(variants.size());
+    for (Index s = 0; s < options.n_seeds; ++s) {
+      const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(s);
+      const Model model = open_model(spec, seed);
+      const auto samples = random_samples(model.network, seed, options.n_samples, options.n_tokens);
+      for (std::size_t v = 0; v < variants.size(); ++v) {
+        std::string what = spec + " " + variants[v].name;
+        if (options.n_seeds > 1) what += fmt::format(" seed {}", seed);
+        const auto cells = measure_variant(model, variants[v], samples, chosen, options.precision,
+                                           part_of(options.progress, job++, n_jobs, std::move(what)));
+        if (over_seeds[v].empty()) over_seeds[v] = make_cells(model.network, chosen);
+        for (std::size_t c = 0; c < cells.size(); ++c) {
+          over_seeds[v][c].statistics.add(
+              cells[c].statistics.mean().value_or(std::numeric_limits<double>::quiet_NaN()));
+        }
+        const auto label = options.n_seeds > 1 ? std::optional(seed) : std::nullopt;
+        std::ranges::move(make_rows(spec, variants[v].name, cells, floor, label, "samples"),
+                          std::back_inserter(rows[v]));
+      }
+    }
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      if (options.n_seeds > 1) {
+        std::ranges::move(make_rows(spec, variants[v].name, over_seeds[v], floor, std::nullopt, "seeds"),
+                          std::back_inserter(result.rows));
+      }
+      std::ranges::move(rows[v], std::back_inserter(result.rows));
+    }
+  }
+  return result;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <rankfall/matrix.h>
+#include <rankfall/measure.h>
+
+namespace rankfall {
+
+// What it takes to compute a metric; metrics of one kind come from one computation.
+enum class MetricKind { kNorms, kCosine, kSpectrum, kEntropy, kAttention };
+
+struct Metric {
+  const char* name;
+  MetricKind kind;
+  bool by_default;
+};
+
+// All metrics of `measure`, in the order rows are written.
+std::span<const Metric> all_metrics();
+
+// Index in all_metrics() of the default metrics and of those asked for by name or group, ascending. Throws
+// Error(kUsage).
+std::vector<std::size_t> select_metrics(const std::vector<std::string>& asked);
+
+bool is_per_head(const Metric& metric);
+
+// The values of the chosen metrics of a state, or of an attention matrix; others are left alone. `values` is indexed as
+// all_metrics().
+template <class T>
+void state_values(std::span<const std::size_t> chosen, const MatrixRef<T>& x, std::span<const std::uint8_t> valid,
+                  std::span<double> values);
+template <class T>
+void attention_values(std::span<const std::size_t> chosen, const MatrixRef<T>& p, std::span<const std::uint8_t> valid,
+                      std::span<double> values);
+
+}  // namespace rankfall

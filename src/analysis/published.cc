@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "analysis/published_data.h"
+#include "base/dcheck.h"
+#include <rankfall/error.h>
+#include <rankfall/published.h>
+
+namespace rankfall {
+namespace {
+
+constexpr std::string_view kMetric = "relative_residual.composite";
+
+struct Name {
+  std::string_view published, ours;
+};
+constexpr std::array kModels = {Name{"BERT", "bert-base@init"}, Name{"Albert", "albert-base@init"},
+                                Name{"XLNet", "xlnet-base@init"}};
+constexpr std::array kVariants = {Name{"SAN", "san"}, Name{"SAN+MLP", "san+mlp"}, Name{"SAN+skip", "san+skip"},
+                                  Name{"transformer", "full"}};
+
+struct Point {
+  std::string_view model, variant;  // our names
+  Index layer = 0;
+  double value = 0;
+};
+
+template <std::size_t N>
+std::optional<std::string_view> our_name(const std::array<Name, N>& names, std::string_view published) {
+  for (const Name& name : names) {
+    if (name.published == published) return name.ours;
+  }
+  return std::nullopt;
+}
+
+template <class Number>
+Number parse_number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) throw Bug("embedded fig2.csv: bad number");
+  return value;
+}
+
+// model,state,variant,layer,mean,std_low,std_high
+std::vector<Point> published_points() {
+  std::vector<Point> points;
+  std::string_view rest = kPublishedFig2;
+  while (!rest.empty()) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    std::array<std::string_view, 5> fields;
+    for (auto& field : fields) {
+      field = line.substr(0, line.find(','));
+      line.remove_prefix(std::min(line.size(), field.size() + 1));
+    }
+    const auto model = our_name(kModels, fields[0]);
+    const auto variant = our_name(kVariants, fields[2]);
+    if (!model || !variant || fields[1] != "init") continue;
+    points.push_back({*model, *variant, parse_number<Index>(fields[3]), parse_number<double>(fields[4])});
+  }
+  return points;
+}
+
+struct Judgement {
+  bool agrees = false;
+  bool far = false;  // beyond what the criterion allows any point
+  double deviation = 0;
+  std::string verdict;
+};
+
+Judgement judge(double published, double mean, double std) {
+  Judgement j;
+  if (published < 5e-7) {
+    j.agrees = mean < 1e-6;
+    j.far = !j.agrees;
+    j.deviation = std::log10(mean / published);
+    j.verdict = j.agrees ? "both at the float32 floor" : "published at the floor, ours not below 1e-6";
+  } else if (published < 0.05) {
+    const double ratio = mean / published;
+    j.agrees = ratio > 1.0 / 3 && ratio < 3;
+    j.far = !j.agrees;
+    j.deviation = std::log10(ratio);
+    j.verdict = fmt::format("{} a factor 3", j.agrees ? "within" : "beyond");
+  } else {
+    const double distance = std::abs(mean - published);
+    j.agrees = distance <= std::max(4 * std, 0.02);
+    j.far = distance > std::max(6 * std, 0.02);
+    j.deviation = std > 0 ? (published - mean) / std : 0;
+    j.verdict = j.agrees ? "within 4 standard deviations or 0.02"
+                : j.far  ? "beyond 6 standard deviations"
+                         : "between 4 and 6 standard deviations";
+  }
+  return j;
+}
+
+struct Tally {
+  Index n = 0, agree = 0, far = 0;
+  double worst = 0;  // largest deviation of a point above 0.05, in standard deviations
+};
+
+Row row_for(std::string_view model, std::string_view variant, const char* metric, double value) {
+  Row row;
+  row.model = model;
+  row.variant = variant;
+  row.metric = metric;
+  row.mean = value;
+  return row;
+}
+
+double share(const Tally& tally) { return static_cast<double>(tally.agree) / static_cast<double>(tally.n); }
+
+}  // namespace
+
+Agreement compare_with_published(const Result& result) {
+  std::map<std::pair<std::string, std::string>, std::map<Index, const Row*>> ours;
+  for (const Row& row : result.rows) {
+    if (row.metric == kMetric && row.kind == "seeds" && row.layer) ours[{row.model, row.variant}][*row.layer] = &row;
+  }
+  Agreement agreement;
+  std::map<std::pair<std::string, std::string>, Tally> tallies;
+  Tally all;
+  for (const Point& point : published_points()) {
+    const auto curve = ours.find({std::string(point.model), std::string(point.variant)});
+    if (curve == ours.end()) continue;
+    const auto found = curve->second.find(point.layer);
+    if (found == curve->second.end() || !found->second->mean || !found->second->std) continue;
+    const Row& measured = *found->second;
+    if (measured.n.value_or(0) < 3) throw Error(ErrorKind::kUsage, "--compare-published: expected --seeds 3 or more");
+    const Judgement j = judge(point.value, *measured.mean, *measured.std);
+    for (Tally* tally : {&all, &tallies[curve->first]}) {
+      ++tally->n;
+      tally->agree += j.agrees ? 1 : 0;
+      tally->far += j.far ? 1 : 0;
+      if (point.value >= 0.05) tally->worst = std::max(tally->worst, std::abs(j.deviation));
+    }
+    Row value = row_for(point.model, point.variant, "published.value", point.value);
+    value.layer = point.layer;
+    Row deviation = row_for(point.model, point.variant, "published.deviation", j.deviation);
+    deviation.layer = point.layer;
+    deviation.verdict = j.verdict;
+    agreement.rows.push_back(std::move(value));
+    agreement.rows.push_back(std::move(deviation));
+  }
+  if (all.n == 0) {
+    throw Error(ErrorKind::kUsage,
+                "--compare-published: nothing to compare; expected bert-base@init, albert-base@init or xlnet-base@init "
+                "with --seeds 3 or more");
+  }
+  for (const auto& [key, tally] : tallies) {
+    Row row = row_for(key.first, key.second, "published.agreement", share(tally));
+    row.n = tally.n;
+    row.verdict = fmt::format("{} of {} points agree, worst {:.1f} standard deviations, {} too far", tally.agree,
+                              tally.n, tally.worst, tally.far);
+    agreement.rows.push_back(std::move(row));
+  }
+  agreement.met = share(all) >= 0.95 && all.far == 0;
+  agreement.summary =
+      fmt::format("{} of {} published points agree ({:.1f} %, criterion 95 %), {} beyond the outer limit: {}",
+                  all.agree, all.n, 100 * share(all), all.far, agreement.met ? "agrees" : "does not agree");
+  Row row = row_for("", "", "published.agreement", share(all));
+  row.n = all.n;
+  row.verdict = agreement.summary;
+  agreement.rows.push_back(std::move(row));
+  return agreement;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,193 @@
+#include "io/atomic_file.h"
+
+#include <cerrno>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <random>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dcheck.h"
+#include "io/file_error.h"
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where the links of a path lead. Magic links of /proc/self/fd do not name a path: those give the descriptor.
+struct Destination {
+  fs::path path;
+  std::optional<int> descriptor;
+};
+
+Destination follow_links(const fs::path& target) {
+  constexpr int kMaxLinks = 40;  // as the kernel's
+  const fs::path own_descriptors = fmt::format("/proc/{}/fd", ::getpid());
+  fs::path path = target;
+  for (int i = 0; i < kMaxLinks; ++i) {
+    std::error_code none;
+    if (!fs::is_symlink(fs::symlink_status(path, none))) return {.path = path, .descriptor = {}};
+    if (fs::canonical(path.has_parent_path() ? path.parent_path() : ".", none) == own_descriptors) {
+      const std::string name = path.filename().string();
+      int descriptor = -1;
+      const auto parsed = std::from_chars(name.data(), name.data() + name.size(), descriptor);
+      if (parsed.ec == std::errc() && parsed.ptr == name.data() + name.size()) {
+        return {.path = path, .descriptor = descriptor};
+      }
+    }
+    std::error_code error;
+    const fs::path next = fs::read_symlink(path, error);
+    if (error) throw file_error(target, "cannot be written", error.value());
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  throw file_error(target, "cannot be written", ELOOP);
+}
+
+std::string random_suffix() {
+  std::random_device device;  // the kernel's generator: a name nobody can prepare a link at
+  return fmt::format("{:08x}{:08x}", device(), device());
+}
+
+// The beginning of a name, so that name, suffix and dots stay within the 255 bytes of a file name.
+std::string shortened(std::string name) {
+  constexpr std::size_t kMaxName = 200;
+  if (name.size() > kMaxName) name.resize(kMaxName);
+  return name;
+}
+
+template <class Call>
+auto retry_if_interrupted(Call call) {
+  auto result = call();
+  while (result < 0 && errno == EINTR) result = call();
+  return result;
+}
+
+void sync_folder(const fs::path& file) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;  // a folder we may write to but not read: the file is complete all the same
+  ::fsync(fd);
+  ::close(fd);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const fs::path& target) : target_(target) {
+  const Destination destination = follow_links(target);
+  resolved_ = destination.path;
+  if (destination.descriptor) {
+    // A second opening of the same file would begin at its start and overwrite what is there; a duplicate goes on.
+    fd_ = ::fcntl(*destination.descriptor, F_DUPFD_CLOEXEC, 0);
+    if (fd_ < 0) throw file_error(target_, "cannot be written", errno);
+    return;
+  }
+  struct stat info {};
+  const bool exists = ::stat(resolved_.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) throw file_error(target_, "cannot be written", EISDIR);
+  if (exists && !S_ISREG(info.st_mode)) {
+    fd_ = retry_if_interrupted([&] { return ::open(resolved_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); });
+    if (fd_ < 0) throw file_error(target_, "cannot be written", errno);
+    return;
+  }
+  // rename() asks only the folder; a file that was made read-only is meant to stay.
+  if (exists && ::faccessat(AT_FDCWD, resolved_.c_str(), W_OK, AT_EACCESS) != 0) {
+    throw file_error(target_, "cannot be replaced", errno);
+  }
+  create_temporary();
+  if (exists && ::fchmod(fd_, info.st_mode & 0777U) != 0) {
+    const int error = errno;
+    remove_temporary();
+    throw file_error(target_, "cannot be given its permissions", error);
+  }
+}
+
+AtomicFile::~AtomicFile() { remove_temporary(); }
+
+void AtomicFile::create_temporary() {
+  constexpr int kAttempts = 16;
+  for (int i = 0; i < kAttempts; ++i) {
+    const std::string name = fmt::format(".{}.{}.tmp", shortened(resolved_.filename().string()), random_suffix());
+    fs::path path = resolved_.parent_path() / name;
+    fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd_ >= 0) {
+      temporary_ = std::move(path);
+      return;
+    }
+    if (errno != EEXIST && errno != EINTR) throw file_error(target_, "cannot be created", errno);
+  }
+  throw file_error(target_, "cannot be created", EEXIST);
+}
+
+void AtomicFile::remove_temporary() noexcept {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  temporary_.clear();
+}
+
+void AtomicFile::write(std::string_view text) {
+  if (fd_ < 0) throw Bug("AtomicFile: write after commit");
+  while (!text.empty()) {
+    const ssize_t n = retry_if_interrupted([&] { return ::write(fd_, text.data(), text.size()); });
+    if (n < 0) throw file_error(target_, "cannot be written", errno);
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+void AtomicFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) const {
+  if (fd_ < 0) throw Bug("AtomicFile: write after commit");
+  if (offset > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()) - bytes.size()) {
+    throw file_error(target_, "cannot be written", EFBIG);
+  }
+  while (!bytes.empty()) {
+    const ssize_t n =
+        retry_if_interrupted([&] { return ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+    if (n < 0) throw file_error(target_, "cannot be written", errno);
+    offset += static_cast<std::uint64_t>(n);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+void AtomicFile::reserve(std::uint64_t size) {
+  if (fd_ < 0) throw Bug("AtomicFile: reserve after commit");
+  if (size > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) {
+    throw file_error(target_, "cannot be created", EFBIG);
+  }
+  if (temporary_.empty() || size == 0) return;  // a device has no size to reserve
+  const auto length = static_cast<off_t>(size);
+  if (retry_if_interrupted([&] { return ::fallocate(fd_, 0, 0, length); }) == 0) return;
+  // Not every file system can; then a full disk shows when writing.
+  const bool unsupported = errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL;
+  if (!unsupported || retry_if_interrupted([&] { return ::ftruncate(fd_, length); }) != 0) {
+    throw file_error(target_, fmt::format("cannot be given its {} bytes", size), errno);
+  }
+}
+
+void AtomicFile::commit() {
+  if (fd_ < 0) throw Bug("AtomicFile: committed twice");
+  if (temporary_.empty()) {
+    if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) throw file_error(target_, "cannot be written", errno);
+    return;
+  }
+  if (retry_if_interrupted([&] { return ::fsync(fd_); }) != 0) throw file_error(target_, "cannot be written", errno);
+  if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) throw file_error(target_, "cannot be written", errno);
+  if (::rename(temporary_.c_str(), resolved_.c_str()) != 0) throw file_error(target_, "cannot be replaced", errno);
+  temporary_.clear();
+  sync_folder(resolved_);
+}
+
+void write_file_atomically(const fs::path& target, std::string_view text) {
+  AtomicFile file(target);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace rankfall

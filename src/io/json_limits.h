@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace rankfall {
+
+inline constexpr std::size_t kMaxJsonBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxJsonValues = 16'000'000;  // bounds the memory: about 100 bytes a value at worst
+inline constexpr int kMaxJsonDepth = 64;
+
+// Parses a JSON text from outside. Stricter than nlohmann::json::parse: limits on size, number of values and depth, no
+// NUL, no comments, and a key that appears twice in one object is an error (it would silently hide one of the values).
+// Throws Error (kInput), "WHERE: line L, column C: problem"; `where` is the file's name.
+nlohmann::json parse_json(std::string_view text, std::string_view where);
+
+}  // namespace rankfall

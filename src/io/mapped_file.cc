@@ -1,0 +1,80 @@
+#include "io/mapped_file.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/file_error.h"
+#include "io/utf8.h"
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& text) {
+  throw Error(ErrorKind::kInput, printable(path.string()) + ": " + text);
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+}  // namespace
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  // O_NONBLOCK: opening a fifo for reading would otherwise wait for a writer. Regular files ignore it.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0) throw file_error(path, "cannot be opened", errno);
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) throw file_error(path, "cannot be examined", errno);
+  if (S_ISDIR(info.st_mode)) fail(path, "is a directory, expected a file");
+  if (!S_ISREG(info.st_mode)) fail(path, "is a device, pipe or socket, expected a regular file");
+  if (info.st_size <= 0) fail(path, "is empty; the download or the program that wrote it may have failed");
+  const auto size = static_cast<std::size_t>(info.st_size);
+  void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (start == MAP_FAILED) throw file_error(path, "cannot be mapped into memory", errno);
+  try {
+    return std::shared_ptr<const MappedFile>(new MappedFile(path, {static_cast<const std::byte*>(start), size}));
+  } catch (...) {
+    ::munmap(start, size);
+    throw;
+  }
+}
+
+MappedFile::MappedFile(std::filesystem::path path, std::span<const std::byte> bytes)
+    : path_(std::move(path)), bytes_(bytes) {}
+
+MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size()); }
+
+void MappedFile::release(std::span<const std::byte> part) const {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<std::uintptr_t>(bytes_.data());  // a page boundary
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
+  if (part.empty() || begin < start || begin - start >= bytes_.size()) return;
+  const std::size_t offset = begin - start;
+  const std::size_t end = offset + std::min(part.size(), bytes_.size() - offset);
+  const std::size_t first = (offset + page - 1) / page * page;
+  // The last page of the file is whole even when the file ends inside it.
+  const std::size_t last = end == bytes_.size() ? end : end / page * page;
+  if (first >= last) return;
+  ::madvise(const_cast<std::byte*>(bytes_.data()) + first, last - first, MADV_DONTNEED);  // advice: failing is harmless
+}
+
+}  // namespace rankfall

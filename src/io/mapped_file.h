@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+namespace rankfall {
+
+// A regular file mapped into memory, read-only; spans into bytes() are valid while the MappedFile lives. Thread-safe.
+// A file that somebody shortens while it is mapped ends the process with SIGBUS, as with every mapped file.
+class MappedFile {
+ public:
+  // Throws Error (kInput) if the file is missing, empty, unreadable, or not a regular file. Never blocks on a fifo.
+  static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
+
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  const std::filesystem::path& path() const { return path_; }
+
+  // Lets the kernel take back the whole pages inside `part`, a part of bytes(). Its bytes stay valid: they are read
+  // from the file again when touched.
+  void release(std::span<const std::byte> part) const;
+
+ private:
+  MappedFile(std::filesystem::path path, std::span<const std::byte> bytes);
+
+  std::filesystem::path path_;
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace rankfall

@@ -1,0 +1,83 @@
+#include "linalg/gemm.h"
+
+#include <atomic>
+
+#include <cblas.h>
+
+#include "base/dcheck.h"
+
+namespace rankfall {
+namespace {
+
+std::atomic<std::uint64_t>& flop_counter() {
+  static std::atomic<std::uint64_t> n{0};
+  return n;
+}
+
+CBLAS_TRANSPOSE blas_transpose(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
+
+void blas_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, float alpha, const float* a, int lda,
+               const float* b, int ldb, float beta, float* c, int ldc) {
+  cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+void blas_gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, double alpha, const double* a, int lda,
+               const double* b, int ldb, double beta, double* c, int ldc) {
+  cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+template <class T>
+void call_blas(bool transpose_a, bool transpose_b, T alpha, const MatrixRef<T>& a, const MatrixRef<T>& b, T beta,
+               MutableMatrixRef<T> c) {
+  const Index m = c.rows();
+  const Index n = c.cols();
+  const Index k = transpose_a ? a.rows() : a.cols();
+  RANKFALL_DCHECK((transpose_a ? a.cols() : a.rows()) == m);
+  RANKFALL_DCHECK((transpose_b ? b.cols() : b.rows()) == k);
+  RANKFALL_DCHECK((transpose_b ? b.rows() : b.cols()) == n);
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    if (beta == T(0)) {
+      c.setZero();
+    } else {
+      c *= beta;
+    }
+    return;
+  }
+  count_flops(m, n, k);
+  blas_gemm(blas_transpose(transpose_a), blas_transpose(transpose_b), static_cast<int>(m), static_cast<int>(n),
+            static_cast<int>(k), alpha, a.data(), static_cast<int>(a.outerStride()), b.data(),
+            static_cast<int>(b.outerStride()), beta, c.data(), static_cast<int>(c.outerStride()));
+}
+
+}  // namespace
+
+template <>
+void gemm<float>(bool transpose_a, bool transpose_b, float alpha, const MatrixRef<float>& a, const MatrixRef<float>& b,
+                 float beta, MutableMatrixRef<float> c) {
+  call_blas<float>(transpose_a, transpose_b, alpha, a, b, beta, c);
+}
+
+template <>
+void gemm<double>(bool transpose_a, bool transpose_b, double alpha, const MatrixRef<double>& a,
+                  const MatrixRef<double>& b, double beta, MutableMatrixRef<double> c) {
+  call_blas<double>(transpose_a, transpose_b, alpha, a, b, beta, c);
+}
+
+std::uint64_t flops_done() { return flop_counter().load(std::memory_order_relaxed); }
+
+void count_flops(Index m, Index n, Index k) {
+  flop_counter().fetch_add(
+      2 * static_cast<std::uint64_t>(m) * static_cast<std::uint64_t>(n) * static_cast<std::uint64_t>(k),
+      std::memory_order_relaxed);
+}
+
+BlasThreads::BlasThreads(int n) : before_(openblas_get_num_threads()) {
+  if (before_ != n) openblas_set_num_threads(n);
+}
+
+BlasThreads::~BlasThreads() {
+  if (openblas_get_num_threads() != before_) openblas_set_num_threads(before_);
+}
+
+}  // namespace rankfall

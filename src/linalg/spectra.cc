@@ -1,0 +1,124 @@
+#include "linalg/spectra.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "linalg/norms.h"
+#include "linalg/norms_impl.h"
+#include <rankfall/error.h>
+
+// The length of `jobz` is the hidden last argument of gfortran's convention.
+extern "C" void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
+                        const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork,
+                        int* info, std::size_t jobz_length);
+
+namespace rankfall {
+namespace {
+
+// Overwrites m. Its rows are LAPACK's columns: the transpose, which has the same singular values.
+std::vector<double> destructive_singular_values(Matrix<double>& m) {
+  const Index n_values = std::min(m.rows(), m.cols());
+  std::vector<double> values(static_cast<std::size_t>(n_values));
+  if (n_values == 0) return values;
+  if (!m.allFinite()) {
+    // dgesdd does not return from some of these.
+    throw Error(ErrorKind::kNumerical,
+                fmt::format("singular values of a {} x {} matrix: it has NaN or infinite entries", m.rows(), m.cols()));
+  }
+  const int rows = static_cast<int>(m.cols());
+  const int columns = static_cast<int>(m.rows());
+  const int one = 1;
+  int info = 0;
+  std::vector<int> iwork(8 * static_cast<std::size_t>(n_values));
+  const auto call = [&](double* work, int lwork) {
+    dgesdd_("N", &rows, &columns, m.data(), &rows, values.data(), nullptr, &one, nullptr, &one, work, &lwork,
+            iwork.data(), &info, 1);
+  };
+  double best = 0;
+  call(&best, -1);
+  const int lwork = info == 0 ? static_cast<int>(best) : 0;
+  std::vector<double> work(static_cast<std::size_t>(std::max(1, lwork)));
+  if (info == 0) call(work.data(), lwork);
+  if (info != 0) {
+    throw Error(ErrorKind::kNumerical, fmt::format("singular values of a {} x {} matrix: dgesdd failed with info = {}",
+                                                   m.rows(), m.cols(), info));
+  }
+  return values;
+}
+
+// Sums below are over s / s_1, so that no power leaves the range of double.
+
+double stable_rank(std::span<const double> s) {
+  if (s.empty() || s[0] == 0) return 0;
+  double sum = 0;
+  for (const double value : s) sum += (value / s[0]) * (value / s[0]);
+  return sum;
+}
+
+double effective_rank(std::span<const double> s) {
+  if (s.empty() || s[0] == 0) return 0;
+  double total = 0;
+  for (const double value : s) total += value / s[0];
+  double entropy = 0;
+  for (const double value : s) {
+    const double p = value / s[0] / total;
+    if (p > 0) entropy -= p * std::log(p);
+  }
+  return std::exp(entropy);
+}
+
+double participation_ratio(std::span<const double> s) {
+  if (s.empty() || s[0] == 0) return 0;
+  double sum = 0;
+  double sum_squares = 0;
+  for (const double value : s) {
+    const double eigenvalue = (value / s[0]) * (value / s[0]);
+    sum += eigenvalue;
+    sum_squares += eigenvalue * eigenvalue;
+  }
+  return sum * sum / sum_squares;
+}
+
+}  // namespace
+
+template <class T>
+std::vector<double> singular_values(const MatrixRef<T>& m) {
+  Matrix<double> copy = m.template cast<double>();
+  return destructive_singular_values(copy);
+}
+
+template <class T>
+RankMeasures rank_measures(const MatrixRef<T>& x, std::span<const std::uint8_t> valid) {
+  const std::vector<Index> rows = valid_rows(x.rows(), valid);
+  Matrix<double> state(static_cast<Index>(rows.size()), x.cols());
+  for (Index i = 0; i < state.rows(); ++i) {
+    state.row(i) = x.row(rows[static_cast<std::size_t>(i)]).template cast<double>();
+  }
+  const double tolerance = static_cast<double>(std::max(state.rows(), state.cols())) *
+                           static_cast<double>(std::numeric_limits<T>::epsilon());
+  const std::vector<double> s = destructive_singular_values(state);
+  if (s.empty()) return {};
+  Matrix<double> residual = centred_rows<T>(x, valid);
+  const std::vector<double> r = destructive_singular_values(residual);
+  RankMeasures measures;
+  measures.spectral = s.front();
+  measures.stable = stable_rank(s);
+  measures.effective = effective_rank(s);
+  measures.participation = participation_ratio(r);
+  measures.numerical =
+      static_cast<double>(std::count_if(s.begin(), s.end(), [&](double v) { return v > tolerance * s.front(); }));
+  measures.singular_min = s.back();
+  measures.residual_spectral = r.front();
+  return measures;
+}
+
+template std::vector<double> singular_values(const MatrixRef<float>&);
+template std::vector<double> singular_values(const MatrixRef<double>&);
+template RankMeasures rank_measures(const MatrixRef<float>&, std::span<const std::uint8_t>);
+template RankMeasures rank_measures(const MatrixRef<double>&, std::span<const std::uint8_t>);
+
+}  // namespace rankfall

@@ -1,0 +1,77 @@
+#include "model/config.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace rankfall {
+namespace {
+
+// What a value looks like, cut short: config files may be hostile.
+std::string shown(const nlohmann::json& value) {
+  std::string text = value.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  return text;
+}
+
+}  // namespace
+
+Config::Config(nlohmann::json values, std::string where, ErrorKind kind)
+    : values_(std::move(values)), where_(std::move(where)), kind_(kind) {
+  if (!values_.is_object()) fail(fmt::format("found {}, expected a JSON object", shown(values_)));
+}
+
+void Config::fail(const std::string& problem) const { throw Error(kind_, where_ + ": " + problem); }
+
+const nlohmann::json* Config::find(std::string_view key) const {
+  const auto found = values_.find(std::string(key));
+  return found == values_.end() || found->is_null() ? nullptr : &*found;
+}
+
+bool Config::has(std::string_view key) const { return find(key) != nullptr; }
+
+Index Config::integer(std::string_view key, Index low, Index high) const {
+  const nlohmann::json* value = find(key);
+  if (!value) fail(fmt::format("'{}' is missing, expected a whole number from {} to {}", key, low, high));
+  const bool fits = value->is_number_unsigned() ? value->get<std::uint64_t>() <= static_cast<std::uint64_t>(high) &&
+                                                      static_cast<Index>(value->get<std::uint64_t>()) >= low
+                    : value->is_number_integer()
+                        ? value->get<std::int64_t>() >= low && value->get<std::int64_t>() <= high
+                        : false;
+  if (!fits) fail(fmt::format("'{}' is {}, expected a whole number from {} to {}", key, shown(*value), low, high));
+  return value->get<Index>();
+}
+
+Index Config::integer(std::string_view key, Index low, Index high, Index fallback) const {
+  return has(key) ? integer(key, low, high) : fallback;
+}
+
+double Config::number(std::string_view key, double low, double high, double fallback) const {
+  const nlohmann::json* value = find(key);
+  if (!value) return fallback;
+  if (!value->is_number() || !(value->get<double>() >= low && value->get<double>() <= high)) {
+    fail(fmt::format("'{}' is {}, expected a number from {} to {}", key, shown(*value), low, high));
+  }
+  return value->get<double>();
+}
+
+bool Config::flag(std::string_view key, bool fallback) const {
+  const nlohmann::json* value = find(key);
+  if (!value) return fallback;
+  if (!value->is_boolean()) fail(fmt::format("'{}' is {}, expected true or false", key, shown(*value)));
+  return value->get<bool>();
+}
+
+std::string Config::text(std::string_view key) const {
+  if (!has(key)) fail(fmt::format("'{}' is missing, expected a text", key));
+  return text(key, "");
+}
+
+std::string Config::text(std::string_view key, std::string_view fallback) const {
+  const nlohmann::json* value = find(key);
+  if (!value) return std::string(fallback);
+  if (!value->is_string()) fail(fmt::format("'{}' is {}, expected a text", key, shown(*value)));
+  return value->get<std::string>();
+}
+
+}  // namespace rankfall

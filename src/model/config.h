@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include <rankfall/error.h>
+#include <rankfall/matrix.h>
+
+namespace rankfall {
+
+// A model's config.json, or a `san:` specification in the same form, with checked access. `null` counts as absent.
+// Errors name the place, the key, what was found and what was expected.
+class Config {
+ public:
+  Config(nlohmann::json values, std::string where, ErrorKind kind);
+
+  bool has(std::string_view key) const;
+  // Required when there is no fallback; always within [low, high].
+  Index integer(std::string_view key, Index low, Index high) const;
+  Index integer(std::string_view key, Index low, Index high, Index fallback) const;
+  double number(std::string_view key, double low, double high, double fallback) const;
+  bool flag(std::string_view key, bool fallback) const;
+  std::string text(std::string_view key) const;
+  std::string text(std::string_view key, std::string_view fallback) const;
+
+  [[noreturn]] void fail(const std::string& problem) const;
+  const std::string& where() const { return where_; }
+
+ private:
+  const nlohmann::json* find(std::string_view key) const;
+
+  nlohmann::json values_;
+  std::string where_;
+  ErrorKind kind_;
+};
+
+// Limits on what a description may ask for; beyond them it is a mistake or an attack.
+inline constexpr Index kMaxLayers = 10'000;
+inline constexpr Index kMaxHeads = 4'096;
+inline constexpr Index kMaxWidth = 1 << 18;
+inline constexpr Index kMaxVocab = 1 << 24;
+inline constexpr Index kMaxPositions = 1 << 24;
+
+}  // namespace rankfall

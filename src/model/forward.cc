@@ -1,0 +1,36 @@
+#include "model/forward_impl.h"
+#include <rankfall/forward.h>
+
+namespace rankfall {
+
+template RANKFALL_API std::vector<Matrix<float>> forward(const Network&, const WeightSource&, std::span<const Sample>,
+                                                         std::span<Observer<float>* const>, const ForwardOptions&);
+template RANKFALL_API std::vector<Matrix<double>> forward(const Network&, const WeightSource&, std::span<const Sample>,
+                                                          std::span<Observer<double>* const>, const ForwardOptions&);
+
+namespace {
+
+double product(Index n_tokens, const Linear& f) {
+  return 2.0 * static_cast<double>(n_tokens) * static_cast<double>(f.n_in()) * static_cast<double>(f.n_out());
+}
+
+double flops(const Attention& a, Index n) {
+  const double n2 = static_cast<double>(n) * static_cast<double>(n);
+  const double width = static_cast<double>(a.n_heads * a.d_head);
+  const bool relative = std::holds_alternative<XlnetPositions>(a.positions);
+  return product(n, a.q) + product(n, a.k) + product(n, a.v) + product(n, a.o) + (relative ? 8.0 : 4.0) * n2 * width;
+}
+
+double flops(const Mlp& m, Index n) {
+  return product(n, m.up) + product(n, m.down) + (m.gate ? product(n, *m.gate) : 0.0);
+}
+
+double flops(const Elementwise&, Index n) { return static_cast<double>(n); }
+
+}  // namespace
+
+double flops_of(const SubLayer& layer, Index n_tokens) {
+  return std::visit([&](const auto& f) { return flops(f, n_tokens); }, layer.f);
+}
+
+}  // namespace rankfall

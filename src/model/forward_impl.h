@@ -1,0 +1,54 @@
+#pragma once
+
+#include <algorithm>
+
+#include "model/dense_impl.h"
+#include "model/input_map_impl.h"
+#include "model/run.h"
+#include <rankfall/forward.h>
+
+namespace rankfall {
+
+inline Index longest(std::span<const Sample> samples) {
+  Index n = 1;
+  for (const Sample& sample : samples) n = std::max(n, sample.n_tokens());
+  return n;
+}
+
+// Hidden state 0 of every sample.
+template <class T>
+std::vector<Matrix<T>> input_states(const Network& network, const WeightSource& weights,
+                                    std::span<const Sample> samples) {
+  for (const Sample& sample : samples) check_sample(network, sample);
+  const LayerWeights<T> stages(stage_slices(network.input), network.tensors, weights);
+  std::vector<Matrix<T>> states(samples.size());
+  parallel_for(static_cast<Index>(samples.size()), [&](Index s) {
+    const auto i = static_cast<std::size_t>(s);
+    states[i] = input_state<T>(network, weights, stages, samples[i]);
+  });
+  return states;
+}
+
+template <class T>
+std::vector<Matrix<T>> forward(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
+                               std::span<Observer<T>* const> observers, const ForwardOptions& options) {
+  RANKFALL_DCHECK(observers.empty() || observers.size() == samples.size());
+  const BlasThreads one_blas_thread(1);
+  std::vector<Matrix<T>> states = input_states<T>(network, weights, samples);
+  std::vector<Dense<T>> domains;
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    domains.emplace_back(&samples[s], observers.empty() ? nullptr : observers[s]);
+  }
+  run<Dense<T>>(network, weights, states, domains, longest(samples), options);
+  if (network.final_norm) {
+    const LayerWeights<T> norm_weights(slices_of(*network.final_norm), network.tensors, weights);
+    parallel_for(static_cast<Index>(samples.size()), [&](Index s) {
+      const auto i = static_cast<std::size_t>(s);
+      states[i] = domains[i].norm_with(norm_weights, *network.final_norm, NormPlace::kFinal, std::move(states[i]));
+      if (network.final_norm_in_state) domains[i].hidden(network.sizes.n_blocks, states[i]);
+    });
+  }
+  return states;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "model/activation.h"
+#include "model/dense.h"
+#include "model/input_map.h"
+#include "model/layer_weights_impl.h"
+
+namespace rankfall {
+
+// Adds row (first + i) of a table, seen as a slice, to row i of x, for each i; first may depend on i.
+template <class T, class RowOf>
+void add_table_rows(const TensorSlice& table, const Network& network, const WeightSource& source, const RowOf& row_of,
+                    Matrix<T>& x) {
+  for (Index i = 0; i < x.rows(); ++i) {
+    const TensorSlice row{table.tensor, table.row + row_of(i), table.col, 1, table.cols, false};
+    const LoadedSlice<T> loaded = load_slice<T>(row, network.tensors, source);
+    x.row(i) += VectorView<T>(loaded.data, table.cols);
+  }
+}
+
+template <class T>
+Matrix<T> source_state(const Network& network, const WeightSource& source, const TokenInput& input,
+                       const Sample& sample) {
+  const TokenIds& ids = std::get<TokenIds>(sample.content);
+  const Index n = static_cast<Index>(ids.size());
+  Matrix<T> x = Matrix<T>::Zero(n, input.words.cols);
+  add_table_rows<T>(
+      input.words, network, source, [&](Index i) { return Index{ids[static_cast<std::size_t>(i)]}; }, x);
+  if (input.segments) {
+    const auto segment = [&](Index i) {
+      return sample.segments.empty() ? Index{0} : Index{sample.segments[static_cast<std::size_t>(i)]};
+    };
+    add_table_rows<T>(*input.segments, network, source, segment, x);
+  }
+  if (input.positions) {
+    add_table_rows<T>(
+        *input.positions, network, source, [&](Index i) { return i + input.position_offset; }, x);
+  }
+  return x;
+}
+
+template <class T>
+Matrix<T> source_state(const Network&, const WeightSource&, const FeatureInput&, const Sample& sample) {
+  return std::get<Features>(sample.content).values.template cast<T>();
+}
+
+template <class T>
+Matrix<T> input_state(const Network& network, const WeightSource& source, const LayerWeights<T>& stages,
+                      const Sample& sample) {
+  if (const auto* given = std::get_if<HiddenState>(&sample.content)) return given->values.template cast<T>();
+  Matrix<T> x = std::visit([&](const auto& input) { return source_state<T>(network, source, input, sample); },
+                           network.input.source);
+  for (const auto& stage : network.input.stages) {
+    if (const auto* f = std::get_if<Linear>(&stage)) {
+      x = linear<T>(x, stages.matrix(f->w), stages.vector(f->b));
+    } else if (const auto* norm = std::get_if<Norm>(&stage)) {
+      normalise_rows<T>(*norm, stages.vector(norm->gain), stages.vector(norm->bias), x);
+    } else {
+      activate<T>(std::get<Activation>(stage), x);
+    }
+  }
+  return x;
+}
+
+}  // namespace rankfall

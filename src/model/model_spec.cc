@@ -1,0 +1,139 @@
+#include "model/model_spec.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "io/json_limits.h"
+#include "model/families/families.h"
+#include "model/presets.h"
+#include <rankfall/error.h>
+#include <rankfall/model.h>
+
+namespace rankfall {
+namespace {
+
+constexpr std::string_view kInitSuffix = "@init";
+constexpr std::string_view kSanPrefix = "san:";
+
+// How a key of a `san:` specification is called in config.json, and what kind of value it takes.
+struct SanKey {
+  const char* key;
+  const char* config_key;
+  enum Kind { kNumber, kFlag, kText } kind;
+};
+
+constexpr std::array kSanKeys = {
+    SanKey{"layers", "num_hidden_layers", SanKey::kNumber},
+    SanKey{"heads", "num_attention_heads", SanKey::kNumber},
+    SanKey{"dim", "hidden_size", SanKey::kNumber},
+    SanKey{"mlp", "intermediate_size", SanKey::kNumber},
+    SanKey{"norm", "norm", SanKey::kText},
+    SanKey{"act", "hidden_act", SanKey::kText},
+    SanKey{"mask", "mask", SanKey::kText},
+    SanKey{"window", "window", SanKey::kNumber},
+    SanKey{"global", "global", SanKey::kNumber},
+    SanKey{"positions", "max_position_embeddings", SanKey::kNumber},
+    SanKey{"relative", "relative_positions", SanKey::kText},
+    SanKey{"vocab", "vocab_size", SanKey::kNumber},
+    SanKey{"embed", "embedding_size", SanKey::kNumber},
+    SanKey{"features", "features", SanKey::kNumber},
+    SanKey{"feature_layers", "feature_layers", SanKey::kNumber},
+    SanKey{"input_norm", "input_norm", SanKey::kFlag},
+    SanKey{"labels", "num_labels", SanKey::kNumber},
+    SanKey{"shared", "shared_layers", SanKey::kFlag},
+    SanKey{"bias", "bias", SanKey::kFlag},
+    SanKey{"attn_skip", "attn_skip", SanKey::kNumber},
+    SanKey{"mlp_skip", "mlp_skip", SanKey::kNumber},
+    SanKey{"branch", "branch_scale", SanKey::kNumber},
+    SanKey{"eps", "layer_norm_eps", SanKey::kNumber},
+    SanKey{"std", "initializer_range", SanKey::kNumber},
+    SanKey{"init", "init", SanKey::kText},
+};
+
+Error usage(std::string_view spec, const std::string& problem) {
+  return Error(ErrorKind::kUsage, fmt::format("{}: {}", spec, problem));
+}
+
+std::string san_key_names() {
+  std::string names;
+  for (const SanKey& key : kSanKeys) names += fmt::format("{}{}", names.empty() ? "" : ", ", key.key);
+  return names;
+}
+
+nlohmann::json san_value(std::string_view spec, const SanKey& key, std::string_view text) {
+  if (key.kind == SanKey::kText) return std::string(text);
+  if (key.kind == SanKey::kFlag) {
+    if (text == "1" || text == "true") return true;
+    if (text == "0" || text == "false") return false;
+    throw usage(spec, fmt::format("{}={}, expected 0 or 1", key.key, text));
+  }
+  std::int64_t integer = 0;
+  const char* end = text.data() + text.size();
+  if (const auto [stop, error] = std::from_chars(text.data(), end, integer); error == std::errc{} && stop == end) {
+    return integer;
+  }
+  double number = 0;
+  if (const auto [stop, error] = std::from_chars(text.data(), end, number);
+      error == std::errc{} && stop == end && std::isfinite(number)) {
+    return number;
+  }
+  throw usage(spec, fmt::format("{}={}, expected a number", key.key, text));
+}
+
+}  // namespace
+
+nlohmann::json san_config(std::string_view spec) {
+  nlohmann::json config = {{"model_type", "san"}};
+  std::string_view rest = spec.substr(kSanPrefix.size());
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const auto equals = item.find('=');
+    const std::string_view name = item.substr(0, equals);
+    const auto* key = std::find_if(kSanKeys.begin(), kSanKeys.end(), [&](const SanKey& k) { return name == k.key; });
+    if (key == kSanKeys.end() || equals == std::string_view::npos) {
+      throw usage(spec, fmt::format("'{}', expected KEY=VALUE with a key of: {}", item, san_key_names()));
+    }
+    if (config.contains(key->config_key)) throw usage(spec, fmt::format("'{}' is given twice", name));
+    config[key->config_key] = san_value(spec, *key, item.substr(equals + 1));
+  }
+  for (const char* key : {"layers", "heads", "dim"}) {
+    const auto* found =
+        std::find_if(kSanKeys.begin(), kSanKeys.end(), [&](const SanKey& k) { return k.key == std::string_view(key); });
+    if (!config.contains(found->config_key)) {
+      throw usage(spec, fmt::format("'{}' is missing; the shortest form is san:layers=12,heads=12,dim=768", key));
+    }
+  }
+  return config;
+}
+
+Model open_model(std::string_view spec, std::uint64_t seed) {
+  Model model;
+  model.name = std::string(spec);
+  if (spec.starts_with(kSanPrefix)) {
+    model.network = make_network(Config(san_config(spec), std::string(spec), ErrorKind::kUsage));
+  } else if (spec.ends_with(kInitSuffix)) {
+    const std::string_view name = spec.substr(0, spec.size() - kInitSuffix.size());
+    const auto config = preset_config(name);
+    if (!config) {
+      throw usage(spec, fmt::format("no such preset, expected one of {}", fmt::join(preset_names(), ", ")));
+    }
+    model.network = make_network(Config(parse_json(*config, spec), std::string(spec), ErrorKind::kUsage));
+  } else {
+    const bool forgot = preset_config(spec).has_value();
+    throw usage(spec, forgot
+                          ? fmt::format("did you mean {}@init?", spec)
+                          : fmt::format("expected a preset such as bert-base@init (known: {}) or a specification such "
+                                        "as san:layers=12,heads=12,dim=768",
+                                        fmt::join(preset_names(), ", ")));
+  }
+  model.weights = draw_weights(model.network.tensors, seed);
+  model.drawn = true;
+  return model;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,56 @@
+#include "model/presets.h"
+
+#include <array>
+
+namespace rankfall {
+namespace {
+
+struct Preset {
+  const char* name;
+  const char* config;
+};
+
+// Each configuration is the released model's config.json, as far as it matters.
+constexpr std::array kPresets = {
+    Preset{"bert-tiny", R"({"model_type": "bert", "hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2,
+           "intermediate_size": 512, "vocab_size": 30522, "max_position_embeddings": 512})"},
+    Preset{"bert-mini", R"({"model_type": "bert", "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4,
+           "intermediate_size": 1024, "vocab_size": 30522, "max_position_embeddings": 512})"},
+    Preset{"bert-small", R"({"model_type": "bert", "hidden_size": 512, "num_hidden_layers": 4, "num_attention_heads": 8,
+           "intermediate_size": 2048, "vocab_size": 30522, "max_position_embeddings": 512})"},
+    Preset{"bert-medium",
+           R"({"model_type": "bert", "hidden_size": 512, "num_hidden_layers": 8, "num_attention_heads": 8,
+           "intermediate_size": 2048, "vocab_size": 30522, "max_position_embeddings": 512})"},
+    Preset{"bert-base",
+           R"({"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+           "intermediate_size": 3072, "vocab_size": 28996, "max_position_embeddings": 512})"},
+    Preset{"bert-large", R"({"model_type": "bert", "hidden_size": 1024, "num_hidden_layers": 24,
+           "num_attention_heads": 16, "intermediate_size": 4096, "vocab_size": 28996, "max_position_embeddings": 512})"},
+    Preset{"albert-base", R"({"model_type": "albert", "hidden_size": 768, "num_hidden_layers": 12,
+           "num_attention_heads": 12, "intermediate_size": 3072, "embedding_size": 128, "vocab_size": 30000,
+           "max_position_embeddings": 512, "hidden_act": "gelu_new"})"},
+    Preset{"xlnet-base", R"({"model_type": "xlnet", "d_model": 768, "n_layer": 12, "n_head": 12, "d_inner": 3072,
+           "vocab_size": 32000, "ff_activation": "gelu"})"},
+    Preset{"distilbert", R"({"model_type": "distilbert", "dim": 768, "n_layers": 6, "n_heads": 12, "hidden_dim": 3072,
+           "vocab_size": 30522, "max_position_embeddings": 512})"},
+    Preset{"roberta-base", R"({"model_type": "roberta", "hidden_size": 768, "num_hidden_layers": 12,
+           "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 50265, "max_position_embeddings": 514,
+           "type_vocab_size": 1, "layer_norm_eps": 1e-05, "pad_token_id": 1})"},
+};
+
+}  // namespace
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : kPresets) names.emplace_back(preset.name);
+  return names;
+}
+
+std::optional<std::string_view> preset_config(std::string_view name) {
+  for (const Preset& preset : kPresets) {
+    if (name == preset.name) return preset.config;
+  }
+  return std::nullopt;
+}
+
+}  // namespace rankfall

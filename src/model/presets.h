@@ -1,0 +1,13 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <rankfall/model.h>
+
+namespace rankfall {
+
+// The config.json of a preset, or nothing.
+std::optional<std::string_view> preset_config(std::string_view name);
+
+}  // namespace rankfall

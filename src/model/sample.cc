@@ -1,0 +1,99 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include <rankfall/error.h>
+#include <rankfall/sample.h>
+
+namespace rankfall {
+namespace {
+
+Error usage(const std::string& text) { return Error(ErrorKind::kUsage, text); }
+
+void check_length(const Network& network, Index n_tokens) {
+  if (n_tokens < 1) throw usage(fmt::format("a sample of {} tokens; expected at least 1", n_tokens));
+  const Index limit = network.sizes.max_positions;
+  if (limit > 0 && n_tokens > limit) {
+    throw usage(
+        fmt::format("a sample of {} tokens; the model has positions for {} at most (--tokens)", n_tokens, limit));
+  }
+}
+
+void check_width(const char* what, Index found, Index expected) {
+  if (found != expected)
+    throw usage(fmt::format("a sample with {} {} a token; the model takes {}", found, what, expected));
+}
+
+template <class V>
+void check_beside(const char* what, const std::vector<V>& values, Index n_tokens) {
+  if (!values.empty() && static_cast<Index>(values.size()) != n_tokens) {
+    throw usage(fmt::format("a sample of {} tokens with {} {} entries", n_tokens, values.size(), what));
+  }
+}
+
+void check_content(const Network& network, const TokenIds& ids) {
+  const auto* input = std::get_if<TokenInput>(&network.input.source);
+  if (!input) throw usage("a sample of token ids; the model takes real features");
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= input->words.rows) {
+      throw usage(fmt::format("token id {} at position {}; the model's vocabulary has ids 0 to {}", ids[i], i,
+                              input->words.rows - 1));
+    }
+  }
+}
+
+void check_content(const Network& network, const Features& features) {
+  const auto* input = std::get_if<FeatureInput>(&network.input.source);
+  if (!input) throw usage("a sample of real features; the model takes token ids");
+  check_width("features", features.values.cols(), input->n_features);
+}
+
+void check_content(const Network& network, const HiddenState& hidden) {
+  check_width("channels", hidden.values.cols(), network.sizes.d_model);
+}
+
+}  // namespace
+
+Index Sample::n_tokens() const {
+  if (const auto* ids = std::get_if<TokenIds>(&content)) return static_cast<Index>(ids->size());
+  if (const auto* features = std::get_if<Features>(&content)) return features->values.rows();
+  return std::get<HiddenState>(content).values.rows();
+}
+
+void check_sample(const Network& network, const Sample& sample) {
+  check_length(network, sample.n_tokens());
+  std::visit([&](const auto& content) { check_content(network, content); }, sample.content);
+  check_beside("validity", sample.valid, sample.n_tokens());
+  check_beside("segment", sample.segments, sample.n_tokens());
+  if (!sample.valid.empty() && std::ranges::none_of(sample.valid, [](auto v) { return v != 0; })) {
+    throw usage("a sample that is all padding");
+  }
+  const auto* input = std::get_if<TokenInput>(&network.input.source);
+  const Index n_segments = input && input->segments ? input->segments->rows : 0;
+  for (const std::int32_t segment : sample.segments) {
+    if (segment < 0 || (n_segments > 0 && segment >= n_segments)) {
+      throw usage(fmt::format("segment {}; the model has segments 0 to {}", segment, n_segments - 1));
+    }
+  }
+}
+
+std::vector<Sample> random_samples(const Network& network, std::uint64_t seed, Index n_samples, Index n_tokens) {
+  check_length(network, n_tokens);
+  std::vector<Sample> samples(static_cast<std::size_t>(std::max<Index>(n_samples, 0)));
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    const RandomKey key = random_key(seed, fmt::format("sample {}", s));
+    if (const auto* features = std::get_if<FeatureInput>(&network.input.source)) {
+      Matrix<float> values(n_tokens, features->n_features);
+      fill_normal(key, 0, {values.data(), static_cast<std::size_t>(values.size())}, 1.0);
+      samples[s].content = Features{values.cast<double>()};
+    } else {
+      TokenIds ids(static_cast<std::size_t>(n_tokens));
+      fill_integers(key, 0, ids, static_cast<std::int32_t>(std::get<TokenInput>(network.input.source).words.rows));
+      samples[s].content = std::move(ids);
+    }
+  }
+  return samples;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <rankfall/matrix.h>
+
+namespace rankfall {
+
+// XLNet's table of relative positions: row t is (sin(m w_0), .., sin(m w_k), cos(m w_0), ..) with w_i = 10000^(-2i/d)
+// and m = (n - 1) - t, t = 0..2n-2. d is even.
+//
+// The table is float32 in every precision, each step rounded as PyTorch rounds it, sine and cosine by SLEEF, which
+// PyTorch uses: it is the table the models were trained with, and everybody else's float64 results contain it. An exact
+// sine would differ from it by up to 1e-6 at m = 10.
+Matrix<float> xlnet_sinusoid(Index n, Index d);
+
+}  // namespace rankfall

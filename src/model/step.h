@@ -1,0 +1,39 @@
+#pragma once
+
+#include <concepts>
+#include <utility>
+
+#include <rankfall/network.h>
+#include <rankfall/observer.h>
+
+namespace rankfall {
+
+// A domain is a kind of state and its arithmetic for one sample. It is told which sub-layer's weights are loaded
+// (enter), then step() calls norm, apply and combine in the order that makes a transformer; hidden() after each block
+// with the complete hidden state (state 0 is the input).
+template <class D>
+concept Domain = requires(D d, const typename D::State& x, typename D::State y, const Norm& norm,
+                          const Attention& attention, const Mlp& mlp, const Elementwise& elementwise,
+                          const typename D::Layer& layer) {
+  {d.enter(layer)};
+  { d.norm(norm, NormPlace::kPre, std::move(y)) } -> std::same_as<typename D::State>;
+  { d.apply(attention, x) } -> std::same_as<typename D::State>;
+  { d.apply(mlp, x) } -> std::same_as<typename D::State>;
+  { d.apply(elementwise, x) } -> std::same_as<typename D::State>;
+  { d.combine(1.0, std::move(y), 1.0, std::move(y)) } -> std::same_as<typename D::State>;
+  {d.hidden(Index{0}, x)};
+};
+
+// y = post(skip * x + branch * f(pre(x))): the one place that knows the order of operations.
+template <Domain D>
+typename D::State step(D& d, const SubLayer& layer, typename D::State x) {
+  using State = typename D::State;
+  const auto apply = [&](const State& in) {
+    return std::visit([&](const auto& f) -> State { return d.apply(f, in); }, layer.f);
+  };
+  State y = layer.pre ? apply(d.norm(*layer.pre, NormPlace::kPre, State(x))) : apply(x);
+  State z = d.combine(layer.skip, std::move(x), layer.branch, std::move(y));
+  return layer.post ? d.norm(*layer.post, NormPlace::kPost, std::move(z)) : z;
+}
+
+}  // namespace rankfall

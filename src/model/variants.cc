@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <rankfall/error.h>
+#include <rankfall/variants.h>
+
+namespace rankfall {
+namespace {
+
+bool is_mlp(const SubLayer& layer) { return std::holds_alternative<Mlp>(layer.f); }
+bool is_attention(const SubLayer& layer) { return std::holds_alternative<Attention>(layer.f); }
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+Parts parts_of(PaperVariant variant) {
+  const bool no_skip = variant == PaperVariant::kSan || variant == PaperVariant::kSanMlp;
+  const bool no_mlp = variant == PaperVariant::kSan || variant == PaperVariant::kSanSkip;
+  return {.attn_skip = no_skip, .mlp = no_mlp};
+}
+
+}  // namespace
+
+Network without(Network network, const Parts& parts) {
+  if (parts.mlp) std::erase_if(network.layers, is_mlp);
+  for (SubLayer& layer : network.layers) {
+    if (parts.attn_skip && is_attention(layer)) layer.skip = 0;
+    if (parts.mlp_skip && is_mlp(layer)) layer.skip = 0;
+    if (parts.norm) {
+      layer.pre.reset();
+      layer.post.reset();
+    }
+  }
+  return network;
+}
+
+Network as_published(Network network, PaperVariant variant) {
+  const Parts parts = parts_of(variant);
+  if (network.family == "bert" || network.family == "xlnet") return without(std::move(network), parts);
+  if (network.family != "albert") {
+    throw Error(ErrorKind::kUsage, fmt::format("--as-published: the model's family is '{}'; the published figures know "
+                                               "bert, albert and xlnet only. Use --variant for other families",
+                                               network.family));
+  }
+  // ALBERT's ffn and ffn_output became identities; the activation, the MLP's skip and its norm stayed.
+  if (parts.mlp) {
+    for (SubLayer& layer : network.layers) {
+      if (const auto* mlp = std::get_if<Mlp>(&layer.f)) layer.f = Elementwise{mlp->act};
+    }
+  }
+  return without(std::move(network), {.attn_skip = parts.attn_skip});
+}
+
+Network repeat(const Network& network, Index times) {
+  Network repeated = network;
+  for (Index r = 1; r < times; ++r) {
+    for (SubLayer layer : network.layers) {
+      layer.block += r * network.sizes.n_blocks;
+      repeated.layers.push_back(std::move(layer));
+    }
+  }
+  repeated.sizes.n_blocks = network.sizes.n_blocks * std::max<Index>(times, 1);
+  return repeated;
+}
+
+Network apply(const Variant& variant, Network network) {
+  return variant.as_published ? as_published(std::move(network), variant.paper)
+                              : without(std::move(network), variant.removed);
+}
+
+Variant variant_without(std::string_view parts) {
+  Variant variant;
+  for (const std::string_view part : split(parts, ',')) {
+    bool* flag = part == "attn_skip"  ? &variant.removed.attn_skip
+                 : part == "mlp"      ? &variant.removed.mlp
+                 : part == "mlp_skip" ? &variant.removed.mlp_skip
+                 : part == "norm"     ? &variant.removed.norm
+                                      : nullptr;
+    if (!flag) {
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format("--without {}: unknown part '{}', expected attn_skip, mlp, mlp_skip or norm", parts, part));
+    }
+    if (*flag) throw Error(ErrorKind::kUsage, fmt::format("--without {}: '{}' is named twice", parts, part));
+    *flag = true;
+    variant.name += fmt::format("{}-{}", variant.name.empty() ? "" : ",", part);
+  }
+  return variant;
+}
+
+Variant variant_named(std::string_view name) {
+  const auto labelled = [&](Parts parts) { return Variant{.name = std::string(name), .removed = parts}; };
+  if (name == "full") return labelled({});
+  if (name == "san") return labelled({.attn_skip = true, .mlp = true});
+  if (name == "san+mlp") return labelled({.attn_skip = true, .mlp_skip = true});
+  if (name == "san+skip") return labelled({.mlp = true});
+  if (name == "no-norm") return labelled({.norm = true});
+  throw Error(ErrorKind::kUsage, fmt::format("--variant {}: unknown variant, expected full, san, san+mlp, san+skip or "
+                                             "no-norm; --without takes any combination of parts",
+                                             name));
+}
+
+std::vector<Variant> paper_variants(bool as_published) {
+  struct Named {
+    const char* name;
+    PaperVariant paper;
+  };
+  std::vector<Variant> variants;
+  for (const Named& named : {Named{"full", PaperVariant::kFull}, Named{"san", PaperVariant::kSan},
+                             Named{"san+mlp", PaperVariant::kSanMlp}, Named{"san+skip", PaperVariant::kSanSkip}}) {
+    Variant variant = variant_named(named.name);
+    variant.as_published = as_published;
+    variant.paper = named.paper;
+    variants.push_back(std::move(variant));
+  }
+  return variants;
+}
+
+}  // namespace rankfall

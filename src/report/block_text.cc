@@ -1,0 +1,222 @@
+#include "report/block_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/findings.h"
+#include "report/metric_text.h"
+#include "report/number_text.h"
+#include "report/paint.h"
+#include "report/screen_text.h"
+
+namespace rankfall {
+namespace {
+
+constexpr int kGap = 2;     // between columns
+constexpr int kMinBar = 6;  // as wide as the mark of the rounding floor
+constexpr int kMaxBar = 20;
+constexpr int kMaxName = 28;  // longer names of variants are cut
+
+int length(std::string_view text) { return static_cast<int>(text.size()); }
+
+// The texts of one variant's column, all of one width each.
+struct ColumnText {
+  std::string name;
+  std::vector<std::string> values;  // points under each other
+  std::vector<std::string> ranges;  // "low..high", or empty
+  int value_width = 0, range_width = 0;
+};
+
+class BlockWriter {
+ public:
+  BlockWriter(const LayerBlock& block, std::string_view precision, const TableOptions& options)
+      : block_(block),
+        precision_(precision),
+        options_(options),
+        paint_(options.colour),
+        metric_(metric_text(screen_name(block.metric, options.unicode), options.unicode)) {
+    for (std::size_t v = 0; v < block.variants.size(); ++v) columns_.push_back(column(v));
+    for (const auto& cells : block.cells) {
+      for (const LayerCell& cell : cells) largest_ = std::max(largest_, std::abs(cell.mean.value_or(0)));
+    }
+    if (metric_.is_share) largest_ = 1;
+  }
+
+  std::string write() {
+    title();
+    layers();
+    findings();
+    return std::move(out_);
+  }
+
+ private:
+  ColumnText column(std::size_t variant) const {
+    ColumnText text{.name = screen_name(block_.variants[variant], options_.unicode), .values = {}, .ranges = {}};
+    for (const LayerCell& cell : block_.cells[variant]) {
+      text.values.push_back(!cell.mean      ? "-"
+                            : cell.at_floor ? fmt::format("~{:.0e}", *cell.mean)
+                                            : significant(*cell.mean));
+      const bool several = cell.n_rows > 1 && cell.low && !cell.at_floor;
+      text.ranges.push_back(several ? fmt::format("{}..{}", significant(*cell.low), significant(*cell.high)) : "");
+      text.range_width = std::max(text.range_width, length(text.ranges.back()));
+    }
+    align_points(text.values);
+    for (const std::string& value : text.values) text.value_width = std::max(text.value_width, length(value));
+    return text;
+  }
+
+  void title() {
+    const std::string dot = options_.unicode ? " · " : " - ";
+    std::string about = metric_.words;
+    if (!metric_.formula.empty()) about += ": " + metric_.formula;
+    if (block_.by_head) about += dot + "mean over heads, lowest..highest";
+    if (block_.by_seed) about += dot + "mean over seeds, lowest..highest";
+    if (block_.n) about += dot + fmt::format("n = {}", *block_.n);
+
+    const std::string model = screen_name(block_.model, options_.unicode);
+    const int name_width = display_width(model);
+    // On one line if it fits, else the model above.
+    if (name_width > 0 && name_width + 2 + display_width(about) > options_.width) {
+      line(paint_(Colour::kBold, fit_if_longer(model)));
+      for (const auto& part : wrap(about, options_.width - 2, options_.unicode))
+        line("  " + paint_(Colour::kDim, part));
+    } else {
+      line(paint_(Colour::kBold, model) + (model.empty() ? "" : "  ") + paint_(Colour::kDim, about));
+    }
+  }
+
+  std::string fit_if_longer(const std::string& text) const {
+    return display_width(text) > options_.width ? fit(text, options_.width, Align::kLeft, options_.unicode) : text;
+  }
+
+  int values_width() const {
+    int width = 0;
+    for (const ColumnText& c : columns_) width = std::max(width, c.value_width);
+    return width;
+  }
+  int ranges_width() const {
+    int width = 0;
+    for (const ColumnText& c : columns_) width = std::max(width, c.range_width);
+    return width;
+  }
+
+  void layers() {
+    const std::string unit = block_.by_head ? "block" : "layer";
+    int index_width = length(unit);
+    for (const Index layer : block_.layers) index_width = std::max(index_width, length(fmt::format("{}", layer)));
+
+    const int ranges = ranges_width();
+    const int beside_bar = values_width() + 1 + (ranges > 0 ? ranges + 1 : 0);
+    int least = beside_bar + kMinBar;
+    for (const ColumnText& c : columns_) least = std::max(least, std::min(display_width(c.name), kMaxName));
+
+    // As few pieces as possible, of equal numbers of variants; then the bars take the room that is left.
+    const int room = options_.width - index_width;
+    const int n = static_cast<int>(columns_.size());
+    const int fitting = std::max(1, room / (least + kGap));
+    const int pieces = (n + fitting - 1) / fitting;
+    const int per_piece = (n + pieces - 1) / pieces;
+    const int bar_width = std::clamp(room / per_piece - kGap - beside_bar, kMinBar, kMaxBar);
+    const int width = std::max(least, beside_bar + bar_width);
+
+    for (int first = 0; first < n; first += per_piece) {
+      const int last = std::min(n, first + per_piece);
+      std::string header = paint_(Colour::kDim, fit(unit, index_width, Align::kRight));
+      for (int v = first; v < last; ++v) {
+        const std::string& name = columns_[static_cast<std::size_t>(v)].name;
+        const std::string shown = fit(name, width, Align::kLeft, options_.unicode);
+        header += std::string(kGap, ' ') + paint_(Colour::kBold, v + 1 == last ? trimmed(shown) : shown);
+      }
+      out_ += '\n';
+      line(header);
+      for (std::size_t i = 0; i < block_.layers.size(); ++i) {
+        std::string text = paint_(Colour::kDim, fit(fmt::format("{}", block_.layers[i]), index_width, Align::kRight));
+        for (int v = first; v < last; ++v) {
+          text += std::string(kGap, ' ') + cell(static_cast<std::size_t>(v), i, {ranges, bar_width, width});
+        }
+        line(text);
+      }
+    }
+  }
+
+  struct Widths {
+    int range, bar, column;
+  };
+
+  std::string cell(std::size_t variant, std::size_t layer, const Widths& widths) const {
+    const LayerCell& cell = block_.cells[variant][layer];
+    const ColumnText& text = columns_[variant];
+    const std::string value = fit(text.values[layer], text.value_width);
+    std::string out;
+    if (cell.at_floor) {
+      const std::string_view mark = options_.unicode ? "·floor" : ".floor";
+      out = paint_(Colour::kDim, value + ' ' + fit(mark, widths.bar + (widths.range > 0 ? widths.range + 1 : 0)));
+    } else {
+      const double fraction = cell.mean && largest_ > 0 ? *cell.mean / largest_ : 0;
+      out = value + ' ' + paint_(Colour::kBar, bar(fraction, widths.bar, options_.unicode));
+      if (widths.range > 0) out += ' ' + paint_(Colour::kDim, fit(text.ranges[layer], widths.range));
+    }
+    const int used = text.value_width + 1 + widths.bar + (widths.range > 0 ? widths.range + 1 : 0);
+    return out + std::string(static_cast<std::size_t>(std::max(0, widths.column - used)), ' ');
+  }
+
+  void findings() {
+    if (!metric_.is_relative_residual || block_.by_head) return;
+    out_ += '\n';
+    int name_width = 0;
+    for (const ColumnText& c : columns_) name_width = std::max(name_width, std::min(display_width(c.name), kMaxName));
+    if (name_width > 0) name_width += kGap;
+    for (std::size_t v = 0; v < columns_.size(); ++v) {
+      const Finding found = finding(block_, v, precision_, options_.unicode);
+      std::string name = fit(columns_[v].name, std::max(0, name_width - kGap), Align::kLeft, options_.unicode);
+      if (name_width > 0) name += std::string(kGap, ' ');
+      bool is_first = true;
+      for (const auto& part : wrap(found.sentence, options_.width - name_width, options_.unicode)) {
+        const std::string begin = is_first ? paint_(colour(found.fate), name) : std::string(name.size(), ' ');
+        line(begin + part);
+        is_first = false;
+      }
+    }
+  }
+
+  static Colour colour(Finding::Fate fate) {
+    switch (fate) {
+      case Finding::Fate::kKeeps:
+        return Colour::kGood;
+      case Finding::Fate::kFalls:
+        return Colour::kWarn;
+      case Finding::Fate::kDies:
+        return Colour::kBad;
+      case Finding::Fate::kUnknown:
+        break;
+    }
+    return Colour::kBold;
+  }
+
+  static std::string trimmed(std::string text) {
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  }
+
+  void line(std::string text) { out_ += trimmed(std::move(text)) + '\n'; }
+
+  const LayerBlock& block_;
+  std::string_view precision_;
+  const TableOptions& options_;
+  Painter paint_;
+  MetricText metric_;
+  std::vector<ColumnText> columns_;
+  double largest_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string block_text(const LayerBlock& block, std::string_view precision, const TableOptions& options) {
+  return BlockWriter(block, precision, options).write();
+}
+
+}  // namespace rankfall

@@ -1,0 +1,51 @@
+#include <string>
+
+#include <fmt/format.h>
+
+#include "report/screen_text.h"
+#include "result/row.h"
+#include <rankfall/report.h>
+
+namespace rankfall {
+namespace {
+
+// Quoted only where RFC 4180 asks for it.
+std::string csv_text(const std::string& text) {
+  std::string valid = valid_utf8(text);
+  if (valid.find_first_of(",\"\r\n") == std::string::npos) return valid;
+  std::string out = "\"";
+  for (const char c : valid) out.append(c == '"' ? 2 : 1, c);
+  return out + '"';
+}
+
+struct CsvCell {
+  std::string operator()(std::monostate) const { return ""; }
+  std::string operator()(const std::string& text) const { return csv_text(text); }
+  template <class T>
+  std::string operator()(T number) const {
+    return fmt::format("{}", number);  // a double: the shortest text that reads back to the same bits
+  }
+};
+
+}  // namespace
+
+std::string to_csv(const Result& result) {
+  std::string out;
+  for (const Column& column : columns()) {
+    if (!out.empty()) out += ',';
+    out += column.name;
+  }
+  out += '\n';
+  for (const Row& row : result.rows) {
+    bool is_first = true;
+    for (const Column& column : columns()) {
+      if (!is_first) out += ',';
+      is_first = false;
+      out += std::visit(CsvCell(), column.get(row));
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace rankfall

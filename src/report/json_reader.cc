@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "io/utf8.h"
+#include "result/manifest.h"
+#include "result/row.h"
+#include <rankfall/error.h>
+#include <rankfall/report.h>
+
+namespace rankfall {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A result is rows of plain values, so anything deeper or wider than these is something else. An ordered_json object
+// finds its keys one by one: without a limit a hostile file costs quadratic time.
+constexpr int kMaxDepth = 4;
+constexpr std::size_t kMaxKeys = 1000;
+
+class ResultReader {
+ public:
+  explicit ResultReader(std::string_view where) : where_(where) {}
+
+  Result read(std::string_view text) {
+    const Json json = parse(text);
+    if (!json.is_object()) fail(fmt::format("{}, expected the object that rankfall writes", json.type_name()));
+    Result result;
+    add(result.manifest, "rankfall", member(json, "rankfall", Json::value_t::string).get<std::string>());
+    result.command = member(json, "command", Json::value_t::string).get<std::string>();
+    for (const auto& [key, value] : member(json, "manifest", Json::value_t::object).items()) {
+      if (!value.is_null()) add(result.manifest, key, manifest_value(key, value));
+    }
+    const Json& rows = member(json, "rows", Json::value_t::array);
+    result.rows.reserve(rows.size());
+    for (const Json& json_row : rows) result.rows.push_back(row(json_row, result.rows.size()));
+    return result;
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view why) const {
+    throw Error(ErrorKind::kInput, fmt::format("{}: {}", printable(where_), why));
+  }
+
+  Json parse(std::string_view text) const {
+    std::array<std::set<std::string>, kMaxDepth + 1> keys;  // of the open objects, by depth
+    const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
+      if (depth > kMaxDepth) fail(fmt::format("nested deeper than {} levels; not a result of rankfall", kMaxDepth));
+      if (event == Json::parse_event_t::object_start) keys[static_cast<std::size_t>(depth)].clear();
+      if (event != Json::parse_event_t::key) return true;
+      auto& siblings = keys[static_cast<std::size_t>(depth - 1)];  // a key counts as one level below its object
+      const auto& key = value.get_ref<const std::string&>();
+      if (!siblings.insert(key).second) fail(fmt::format("key {} twice in one object", in_quotes(key)));
+      if (siblings.size() > kMaxKeys) {
+        fail(fmt::format("an object with more than {} keys; not a result of rankfall", kMaxKeys));
+      }
+      return true;
+    };
+    try {
+      return Json::parse(text.begin(), text.end(), check);
+    } catch (const Json::exception& error) {
+      fail(fmt::format("not JSON: {}", printable(error.what())));
+    }
+  }
+
+  const Json& member(const Json& json, const char* key, Json::value_t type) const {
+    const auto it = json.find(key);
+    if (it == json.end()) fail(fmt::format("no '{}'; is it a result that rankfall wrote with --format json?", key));
+    if (it->type() != type) {
+      fail(fmt::format("'{}' is {}, expected {}", key, it->type_name(), Json(type).type_name()));
+    }
+    return *it;
+  }
+
+  ManifestValue manifest_value(const std::string& key, const Json& value) const {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_boolean()) return value.get<bool>();
+    if (value.is_number_float()) return value.get<double>();
+    if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) return value.dump();
+    if (value.is_number_integer()) return value.get<std::int64_t>();
+    if (value.is_array() && std::ranges::all_of(value, [](const Json& item) { return item.is_string(); })) {
+      return value.get<std::vector<std::string>>();
+    }
+    fail(fmt::format("manifest: {} is {}, expected a value or a list of texts", in_quotes(key), value.type_name()));
+  }
+
+  Row row(const Json& json, std::size_t index) const {
+    if (!json.is_object()) fail(fmt::format("row {}: {}, expected an object", index, json.type_name()));
+    Row row;
+    for (const auto& [key, value] : json.items()) {
+      const Column* column = find_column(key);
+      if (!column) {
+        fail(fmt::format("row {}: unknown column {}; written by a later version of rankfall?", index, in_quotes(key)));
+      }
+      if (value.is_structured() || value.is_boolean() || !column->set(row, cell(value))) {
+        fail(fmt::format("row {}: '{}' is {}, expected {}", index, key, printable(shown(value), 60), column->expected));
+      }
+    }
+    return row;
+  }
+
+  static std::string shown(const Json& value) {
+    return value.is_structured() ? value.type_name() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+  static CellValue cell(const Json& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_number_float()) return value.get<double>();
+    if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+    if (value.is_number_integer()) return value.get<std::int64_t>();
+    return {};
+  }
+
+  std::string_view where_;
+};
+
+}  // namespace
+
+Result from_json(std::string_view text, std::string_view where) { return ResultReader(where).read(text); }
+
+}  // namespace rankfall

@@ -1,0 +1,108 @@
+#include "report/metric_text.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+#include "report/screen_text.h"
+
+namespace rankfall {
+namespace {
+
+struct Entry {
+  std::string_view name, words, formula;
+  bool is_share = false;
+};
+
+// X: tokens by channels; P: one head's attention; σ₁ ≥ σ₂ ≥ ...: singular values; math.md 6 has the definitions.
+constexpr Entry kMetrics[] = {
+    {"cosine.mean", "mean cosine between two tokens", "mean over i≠j of xᵢ·xⱼ / (‖xᵢ‖ ‖xⱼ‖)", true},
+    {"cosine.mean_abs", "mean absolute cosine between two tokens", "mean over i≠j of |xᵢ·xⱼ| / (‖xᵢ‖ ‖xⱼ‖)", true},
+    {"rank.stable", "stable rank", "‖X‖_F² / ‖X‖₂²"},
+    {"rank.effective", "effective rank", "exp of the entropy of σᵢ / Σσ"},
+    {"rank.participation", "participation ratio", "(Σλ)² / Σλ², λ of the centred covariance"},
+    {"rank.numerical", "numerical rank", "number of σᵢ > max(n,d) eps σ₁"},
+    {"singular.min", "smallest singular value", "min σᵢ(X)"},
+    {"attention.entropy", "attention entropy in nats", "mean over rows of −Σ P log P"},
+    {"attention.sigma1", "largest singular value of attention", "σ₁(P)"},
+    {"attention.sigma2", "second singular value of attention", "σ₂(P)"},
+    {"attention.rank1_distance", "attention's distance from rank 1", "σ₂(P) / σ₁(P)", true},
+    {"attention.dobrushin", "Dobrushin coefficient of attention", "max over i,k of ½ ‖Pᵢ − Pₖ‖₁", true},
+    {"local_exponent", "local exponent of the residual's decay",
+     "step of log‖res X‖ / the step before; 3: cubic, 1: geometric"},
+    {"growth_factor", "growth factor of the residual", "‖res X'‖ / ‖res X‖"},
+    {"paths.count", "number of paths", "C(L,k) H^k"},
+    {"paths.norm.frobenius", "norm of the paths' sum", "‖Yₖ‖_F"},
+    {"paths.share.projection", "share of the paths by projection", "<Yₖ,Y> / ‖Y‖²", true},
+    {"paths.share.norm", "share of the paths by norm", "‖Yₖ‖ / Σ‖Yₖ‖", true},
+    {"paths.share.residual", "share of the paths in the residual", "<res Yₖ, res Y> / ‖res Y‖²", true},
+    {"reconstruction_error", "error of the sum over paths", "‖ΣYₖ − X‖_F / ‖X‖_F"},
+    {"beta", "beta of the theorem", "‖W_QK‖₁ times the composite norm of W_V"},
+    {"gamma", "gamma of the theorem", "√(n max q)"},
+    {"range", "range of the logits", "max over i of maxⱼ Eᵢⱼ − minⱼ Eᵢⱼ"},
+    {"accuracy", "accuracy", "share of right answers", true},
+    {"loss", "loss", ""},
+    {"gflops", "speed in GFLOP/s", "2mnk of all products / time"},
+    {"share_of_peak", "share of this machine's product peak", "GFLOP/s / peak", true},
+};
+
+// metric = family '.' norm
+constexpr Entry kFamilies[] = {
+    {"residual", "residual", "‖X − 1·mean‖"},
+    {"relative_residual", "relative residual", "‖X − 1·mean‖ / ‖X‖", true},
+    {"log10_residual", "log10 of the residual", "log10 ‖X − 1·mean‖"},
+    {"log10_relative_residual", "log10 of the relative residual", "log10 (‖X − 1·mean‖ / ‖X‖)"},
+};
+constexpr Entry kNorms[] = {
+    {"composite", "composite norm", "√(‖·‖₁ ‖·‖∞)"},
+    {"one", "1-norm", "largest column sum"},
+    {"inf", "infinity norm", "largest row sum"},
+    {"frobenius", "Frobenius norm", ""},
+    {"spectral", "spectral norm", "σ₁"},
+};
+
+// metric = prefix name
+constexpr Entry kPrefixes[] = {
+    {"bound.", "upper bound of the residual by ", ""},
+    {"tightness.", "measured / bound for ", "", true},
+};
+
+template <std::size_t n>
+const Entry* find(const Entry (&entries)[n], std::string_view name) {
+  const auto* it = std::ranges::find(entries, name, &Entry::name);
+  return it == std::end(entries) ? nullptr : it;
+}
+
+MetricText in_unicode(std::string_view metric) {
+  if (const Entry* known = find(kMetrics, metric)) {
+    return {std::string(known->words), std::string(known->formula), known->is_share, false};
+  }
+  if (const auto dot = metric.find('.'); dot != std::string_view::npos) {
+    const Entry* family = find(kFamilies, metric.substr(0, dot));
+    const Entry* norm = find(kNorms, metric.substr(dot + 1));
+    if (family && norm) {
+      std::string formula = std::string(family->formula) + ", " + std::string(norm->words);
+      if (!norm->formula.empty()) formula += " " + std::string(norm->formula);
+      return {std::string(family->words), formula, family->is_share, family->name == "relative_residual"};
+    }
+  }
+  for (const Entry& prefix : kPrefixes) {
+    if (metric.starts_with(prefix.name)) {
+      return {std::string(prefix.words) + std::string(metric.substr(prefix.name.size())), "", prefix.is_share, false};
+    }
+  }
+  return {.words = std::string(metric), .formula = ""};
+}
+
+}  // namespace
+
+MetricText metric_text(std::string_view metric, bool unicode) {
+  MetricText text = in_unicode(metric);
+  if (!unicode) {
+    text.words = to_ascii(text.words);
+    text.formula = to_ascii(text.formula);
+  }
+  return text;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,53 @@
+#include "report/number_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace rankfall {
+
+std::string significant(double value, int digits) {
+  if (value == 0) return "0";
+  // The exponent after rounding: 0.9996 is 1.00, not 1.000.
+  std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
+  const auto e = scientific.find('e');
+  const bool negative = scientific[e + 1] == '-';
+  int exponent = 0;
+  std::from_chars(scientific.data() + e + 2, scientific.data() + scientific.size(), exponent);
+  if (negative) exponent = -exponent;
+  if (exponent < -3 || exponent >= 6) return scientific;
+  return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
+}
+
+void align_points(std::vector<std::string>& numbers) {
+  const auto point = [](std::string_view number) { return std::min(number.find_first_of(".e"), number.size()); };
+  std::size_t before = 0, after = 0;
+  for (const std::string& number : numbers) {
+    before = std::max(before, point(number));
+    after = std::max(after, number.size() - point(number));
+  }
+  for (std::string& number : numbers) {
+    number.insert(0, before - point(number), ' ');
+    number.resize(before + after, ' ');
+  }
+}
+
+std::string bar(double fraction, int width, bool unicode) {
+  constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  constexpr std::string_view kHalves[] = {"", ":"};
+  const int parts = unicode ? 8 : 2;
+  const double clamped = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0.0;
+  const int filled = static_cast<int>(std::lround(clamped * width * parts));
+  std::string out;
+  for (int i = 0; i < filled / parts; ++i) out += unicode ? "█" : "#";
+  const auto rest = static_cast<std::size_t>(filled % parts);
+  out += unicode ? kEighths[rest] : kHalves[rest];
+  const int used = filled / parts + (rest > 0 ? 1 : 0);
+  out.append(static_cast<std::size_t>(width - used), ' ');
+  return out;
+}
+
+}  // namespace rankfall

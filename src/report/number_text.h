@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace rankfall {
+
+// `digits` significant digits: 0.612, 0.0176, 12.3, 1234; below 1e-3 and from 1e6 on scientific: 6.99e-07. Requires a
+// finite value; the whole part of a number below a million is not rounded.
+std::string significant(double value, int digits = 3);
+
+// Pads numbers so that their points (or the places where points would be) stand under each other. All get the same
+// width.
+void align_points(std::vector<std::string>& numbers);
+
+// A horizontal bar of `width` columns, `fraction` of it filled; in eighths of a column with Unicode, in halves without.
+// Fractions outside 0..1 are clamped.
+std::string bar(double fraction, int width, bool unicode);
+
+}  // namespace rankfall

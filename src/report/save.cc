@@ -1,0 +1,25 @@
+#include "io/atomic_file.h"
+#include <rankfall/report.h>
+
+namespace rankfall {
+namespace {
+
+std::string to_text(const Result& result, Format format, const TableOptions& options) {
+  switch (format) {
+    case Format::kTable:
+      return to_table(result, options);
+    case Format::kCsv:
+      return to_csv(result);
+    case Format::kJson:
+      return to_json(result);
+  }
+  return {};
+}
+
+}  // namespace
+
+void save(const Result& result, const std::filesystem::path& file, Format format, const TableOptions& options) {
+  write_file_atomically(file, to_text(result, format, options));
+}
+
+}  // namespace rankfall

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/block_text.h"
+#include "report/layer_block.h"
+#include "report/paint.h"
+#include "report/plain_table.h"
+#include "report/screen_text.h"
+#include "result/manifest.h"
+#include "result/summary.h"
+#include <rankfall/report.h>
+
+namespace rankfall {
+namespace {
+
+constexpr std::string_view kDefaultMetric = "relative_residual.composite";
+
+std::string precision_words(const Manifest& manifest) {
+  const ManifestValue* value = find(manifest, "precision");
+  const auto* text = value ? std::get_if<std::string>(value) : nullptr;
+  if (!text) return "";
+  return *text == "f32" ? "float32 " : *text == "f64" ? "float64 " : "";
+}
+
+// The metrics to show; empty means all.
+std::vector<std::string> chosen_metrics(const Result& result, const TableOptions& options) {
+  if (!options.metrics.empty()) return options.metrics;
+  const bool has_default = std::ranges::any_of(
+      result.rows, [](const Row& row) { return row.metric == kDefaultMetric && is_layer_row(row); });
+  return has_default ? std::vector<std::string>{std::string(kDefaultMetric)} : std::vector<std::string>{};
+}
+
+std::vector<const Row*> rows_of(const std::vector<const Row*>& rows, std::string_view metric) {
+  std::vector<const Row*> out;
+  std::ranges::copy_if(rows, std::back_inserter(out), [&](const Row* row) { return row->metric == metric; });
+  return out;
+}
+
+std::string plural(std::size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+
+}  // namespace
+
+std::string to_table(const Result& result, const TableOptions& given) {
+  TableOptions options = given;
+  options.width = std::max(options.width, 40);
+  const Painter paint(options.colour);
+
+  std::vector<const Row*> rows = summary_rows(result);
+  if (const auto metrics = chosen_metrics(result, options); !metrics.empty()) {
+    std::vector<const Row*> chosen;
+    for (const std::string& metric : metrics) {
+      const auto some = rows_of(rows, metric);
+      chosen.insert(chosen.end(), some.begin(), some.end());
+    }
+    rows = std::move(chosen);
+  }
+
+  std::string out;
+  std::set<std::string_view> shown;
+  bool any_floor = false;
+  for (const Row* row : rows) {
+    shown.insert(row->metric);
+    any_floor |= is_layer_row(*row) && row->verdict == kRoundingFloor;
+  }
+  const std::string precision = precision_words(result.manifest);
+  for (const LayerBlock& block : layer_blocks(rows)) out += block_text(block, precision, options) + '\n';
+  std::erase_if(rows, [](const Row* row) { return is_layer_row(*row); });
+  if (!rows.empty()) out += plain_table(rows, options) + '\n';
+
+  std::set<std::string_view> present;
+  for (const Row& row : result.rows) present.insert(row.metric);
+  std::vector<std::string> notes;
+  if (any_floor) {
+    notes.push_back(fmt::format("~ {}floor: the rounding noise of {}arithmetic, not a property of the network",
+                                options.unicode ? "·" : ".", precision));
+  }
+  notes.push_back(shown.size() == present.size()
+                      ? fmt::format("{}, {}; all columns with --format csv or json", plural(result.rows.size(), "row"),
+                                    plural(present.size(), "metric"))
+                      : fmt::format("{} of {} shown; all {} with --format csv or json", shown.size(),
+                                    plural(present.size(), "metric"), plural(result.rows.size(), "row")));
+  for (const std::string& note : notes) {
+    for (const auto& line : wrap(note, options.width, options.unicode)) out += paint(Colour::kDim, line) + '\n';
+  }
+  return out;
+}
+
+}  // namespace rankfall

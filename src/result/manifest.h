@@ -1,0 +1,33 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include <rankfall/result.h>
+
+namespace rankfall {
+
+// Appends an entry, or replaces the value of the entry that has this key.
+void add(Manifest& manifest, std::string_view key, ManifestValue value);
+
+// Seeds are unsigned; those above 2^63 - 1 become decimal text.
+template <std::same_as<std::uint64_t> T>
+void add(Manifest& manifest, std::string_view key, T value) {
+  if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    add(manifest, key, ManifestValue(static_cast<std::int64_t>(value)));
+  } else {
+    add(manifest, key, ManifestValue(std::to_string(value)));
+  }
+}
+
+// The value of that key, or nullptr. Valid until the manifest changes.
+const ManifestValue* find(const Manifest& manifest, std::string_view key);
+
+// What is true of every result: "rankfall" (version) and "cpu" (the processor's name, "unknown" if the system does not
+// say).
+Manifest base_manifest();
+
+}  // namespace rankfall

@@ -1,0 +1,100 @@
+#include "result/row.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace rankfall {
+namespace {
+
+// One Field per type of Row's members: how it becomes a CellValue and back.
+template <class T>
+struct Field;
+
+template <>
+struct Field<std::string> {
+  static constexpr std::string_view kExpected = "text";
+  static CellValue get(const std::string& field) { return field.empty() ? CellValue() : CellValue(field); }
+  static bool set(std::string& field, const CellValue& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text) field = *text;
+    return text != nullptr;
+  }
+};
+
+template <>
+struct Field<std::optional<Index>> {
+  static constexpr std::string_view kExpected = "a whole number, 0 or more";
+  static CellValue get(const std::optional<Index>& field) {
+    return field ? CellValue(std::int64_t{*field}) : CellValue();
+  }
+  static bool set(std::optional<Index>& field, const CellValue& value) {
+    if (const auto* i = std::get_if<std::int64_t>(&value); i && *i >= 0) return field = *i, true;
+    const auto* u = std::get_if<std::uint64_t>(&value);
+    if (!u || *u > static_cast<std::uint64_t>(std::numeric_limits<Index>::max())) return false;
+    return field = static_cast<Index>(*u), true;
+  }
+};
+
+template <>
+struct Field<std::optional<std::uint64_t>> {
+  static constexpr std::string_view kExpected = "a whole number, 0 or more";
+  static CellValue get(const std::optional<std::uint64_t>& field) { return field ? CellValue(*field) : CellValue(); }
+  static bool set(std::optional<std::uint64_t>& field, const CellValue& value) {
+    if (const auto* u = std::get_if<std::uint64_t>(&value)) return field = *u, true;
+    const auto* i = std::get_if<std::int64_t>(&value);
+    if (!i || *i < 0) return false;
+    return field = static_cast<std::uint64_t>(*i), true;
+  }
+};
+
+template <>
+struct Field<std::optional<double>> {
+  static constexpr std::string_view kExpected = "a finite number";
+  static CellValue get(const std::optional<double>& field) {
+    return field && std::isfinite(*field) ? CellValue(*field) : CellValue();
+  }
+  static bool set(std::optional<double>& field, const CellValue& value) {
+    if (const auto* i = std::get_if<std::int64_t>(&value)) return field = static_cast<double>(*i), true;
+    if (const auto* u = std::get_if<std::uint64_t>(&value)) return field = static_cast<double>(*u), true;
+    const auto* x = std::get_if<double>(&value);
+    if (!x || !std::isfinite(*x)) return false;
+    return field = *x, true;
+  }
+};
+
+template <auto member>
+constexpr Column column(std::string_view name) {
+  using F = Field<std::remove_cvref_t<decltype(std::declval<Row>().*member)>>;
+  return {name, F::kExpected, [](const Row& row) { return F::get(row.*member); },
+          [](Row& row, const CellValue& value) {
+            if (!std::holds_alternative<std::monostate>(value)) return F::set(row.*member, value);
+            row.*member = {};
+            return true;
+          }};
+}
+
+constexpr Column kColumns[] = {
+    column<&Row::model>("model"),     column<&Row::variant>("variant"),
+    column<&Row::layer>("layer"),     column<&Row::head>("head"),
+    column<&Row::metric>("metric"),   column<&Row::mean>("mean"),
+    column<&Row::std>("std"),         column<&Row::n>("n"),
+    column<&Row::seed>("seed"),       column<&Row::sample>("sample"),
+    column<&Row::length>("length"),   column<&Row::origin>("origin"),
+    column<&Row::path>("path"),       column<&Row::step>("step"),
+    column<&Row::kind>("kind"),       column<&Row::claim>("claim"),
+    column<&Row::tokens>("tokens"),   column<&Row::k>("k"),
+    column<&Row::verdict>("verdict"), column<&Row::exact>("exact"),
+};
+
+}  // namespace
+
+std::span<const Column> columns() { return kColumns; }
+
+const Column* find_column(std::string_view name) {
+  const auto it = std::ranges::find(kColumns, name, &Column::name);
+  return it == std::end(kColumns) ? nullptr : it;
+}
+
+}  // namespace rankfall

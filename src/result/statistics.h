@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+
+#include <rankfall/matrix.h>
+
+namespace rankfall {
+
+// Mean and unbiased standard deviation of values added one by one (Welford), or of two sets merged (Chan et al.).
+// The outcome depends on the order of the calls to within rounding, so callers add in index order.
+// One value that is not finite makes mean and std absent for good. Not thread-safe.
+class Statistics {
+ public:
+  void add(double value);
+  // As if the values of `other` had been added here.
+  void merge(const Statistics& other);
+
+  Index n() const { return n_; }
+  std::optional<double> mean() const;  // absent for n = 0
+  std::optional<double> std() const;   // absent for n < 2
+
+ private:
+  Index n_ = 0;
+  double mean_ = 0;
+  double squares_ = 0;  // sum of (value - mean)^2
+};
+
+}  // namespace rankfall

@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "result/summary.h"
+#include <rankfall/error.h>
+#include <rankfall/threshold.h>
+
+namespace rankfall {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+[[noreturn]] void reject(std::string_view text, std::string_view why) {
+  throw Error(ErrorKind::kUsage, fmt::format("--fail-if '{}': {}; expected [VARIANT:]METRIC[@LAYER]>VALUE, for example "
+                                             "'relative_residual.composite@last<0.1'",
+                                             text, why));
+}
+
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool is_metric_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+}
+
+std::string_view sign(Threshold::Comparison comparison) {
+  switch (comparison) {
+    case Threshold::Comparison::kGreater:
+      return ">";
+    case Threshold::Comparison::kLess:
+      return "<";
+    case Threshold::Comparison::kGreaterEqual:
+      return ">=";
+    case Threshold::Comparison::kLessEqual:
+      return "<=";
+  }
+  return "?";
+}
+
+bool holds(const Threshold& threshold, double value) {
+  switch (threshold.comparison) {
+    case Threshold::Comparison::kGreater:
+      return value > threshold.value;
+    case Threshold::Comparison::kLess:
+      return value < threshold.value;
+    case Threshold::Comparison::kGreaterEqual:
+      return value >= threshold.value;
+    case Threshold::Comparison::kLessEqual:
+      return value <= threshold.value;
+  }
+  return false;
+}
+
+using Rows = std::vector<const Row*>;
+
+[[noreturn]] void nothing_to_compare(const Threshold& threshold, std::string_view why) {
+  throw Error(ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", to_string(threshold), why));
+}
+
+// Keeps the rows whose text field is `wanted`; if there are none, says what there is.
+void keep(Rows& rows, const Threshold& threshold, const std::string& wanted, std::string Row::*field,
+          std::string_view name) {
+  std::set<std::string_view> present;
+  for (const Row* row : rows) {
+    if (!(row->*field).empty()) present.insert(row->*field);
+  }
+  std::erase_if(rows, [&](const Row* row) { return row->*field != wanted; });
+  if (!rows.empty()) return;
+  nothing_to_compare(threshold, fmt::format("the result has no {} '{}'; it has {}", name, wanted,
+                                            present.empty() ? "none" : fmt::format("{}", fmt::join(present, ", "))));
+}
+
+void keep_layers(Rows& rows, const Threshold& threshold) {
+  if (!threshold.layer && !threshold.last_layer) return;
+  std::erase_if(rows, [](const Row* row) { return !row->layer; });
+  if (rows.empty()) nothing_to_compare(threshold, "the rows of this metric have no layer; leave out '@'");
+
+  std::map<std::pair<std::string_view, std::string_view>, Index> last;  // by model and variant
+  Index lowest = *rows.front()->layer, highest = lowest;
+  for (const Row* row : rows) {
+    Index& layer = last.try_emplace({row->model, row->variant}, *row->layer).first->second;
+    layer = std::max(layer, *row->layer);
+    lowest = std::min(lowest, *row->layer);
+    highest = std::max(highest, *row->layer);
+  }
+  std::erase_if(rows, [&](const Row* row) {
+    return *row->layer != (threshold.last_layer ? last.at({row->model, row->variant}) : *threshold.layer);
+  });
+  if (rows.empty()) {
+    nothing_to_compare(threshold, fmt::format("the result has no layer {}; its layers are {} to {}", *threshold.layer,
+                                              lowest, highest));
+  }
+}
+
+}  // namespace
+
+Threshold parse_threshold(std::string_view text) {
+  Threshold threshold;
+  const auto at = text.find_first_of("<>");
+  if (at == std::string_view::npos) reject(text, "no comparison (> < >= <=)");
+  const bool greater = text[at] == '>', or_equal = at + 1 < text.size() && text[at + 1] == '=';
+  using enum Threshold::Comparison;
+  threshold.comparison = greater ? (or_equal ? kGreaterEqual : kGreater) : (or_equal ? kLessEqual : kLess);
+
+  const std::string_view number = trim(text.substr(at + (or_equal ? 2 : 1)));
+  const auto value = parse_number<double>(number);
+  if (!value || !std::isfinite(*value)) reject(text, fmt::format("'{}' is not a finite number", number));
+  threshold.value = *value;
+
+  std::string_view left = trim(text.substr(0, at));
+  // A variant's name may hold anything but a colon; a metric's never holds one.
+  if (const auto colon = left.find(':'); colon != std::string_view::npos) {
+    threshold.variant = trim(left.substr(0, colon));
+    if (threshold.variant.empty()) reject(text, "no variant before ':'");
+    left = trim(left.substr(colon + 1));
+  }
+  if (const auto sign_at = left.find('@'); sign_at != std::string_view::npos) {
+    const std::string_view layer = trim(left.substr(sign_at + 1));
+    left = trim(left.substr(0, sign_at));
+    threshold.last_layer = layer == "last";
+    if (!threshold.last_layer) {
+      threshold.layer = parse_number<Index>(layer);
+      if (!threshold.layer || *threshold.layer < 0) {
+        reject(text, fmt::format("'{}' is not a layer (a number from 0, or 'last')", layer));
+      }
+    }
+  }
+  threshold.metric = left;
+  if (left.empty()) reject(text, "no metric");
+  if (!std::ranges::all_of(left, is_metric_character)) reject(text, fmt::format("'{}' is not a metric's name", left));
+  return threshold;
+}
+
+std::string to_string(const Threshold& threshold) {
+  return fmt::format("{}{}{}{}{}{}", threshold.variant, threshold.variant.empty() ? "" : ":", threshold.metric,
+                     threshold.last_layer ? "@last"
+                     : threshold.layer    ? fmt::format("@{}", *threshold.layer)
+                                          : "",
+                     sign(threshold.comparison), threshold.value);
+}
+
+std::vector<Row> violations(const Threshold& threshold, const Result& result) {
+  Rows rows = summary_rows(result);
+  keep(rows, threshold, threshold.metric, &Row::metric, "metric");
+  if (!threshold.variant.empty()) keep(rows, threshold, threshold.variant, &Row::variant, "variant");
+  keep_layers(rows, threshold);
+
+  std::vector<Row> found;
+  bool any_value = false;
+  for (const Row* row : rows) {
+    if (!row->mean || !std::isfinite(*row->mean)) continue;
+    any_value = true;
+    if (holds(threshold, *row->mean)) found.push_back(*row);
+  }
+  if (!any_value) nothing_to_compare(threshold, "none of the rows it is about has a value");
+  return found;
+}
+
+}  // namespace rankfall

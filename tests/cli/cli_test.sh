@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# cli_test.sh RANKFALL: the command as a person meets it: exit codes, what goes where, nothing half-written.
+set -uo pipefail
+rankfall=$1
+dir=$(mktemp -d)
+trap 'rm -rf -- "$dir"' EXIT
+passed=0
+failed=0
+
+# check NAME EXPECTED_CODE [PATTERN_ON_STDERR] -- ARGUMENTS...: runs the command, keeps $dir/out and $dir/err.
+check() {
+  local name=$1 code=$2 pattern=${3-}
+  shift 2
+  [[ $pattern == -- ]] && pattern= || shift
+  shift
+  "$rankfall" "$@" > "$dir/out" 2> "$dir/err"
+  local status=$?
+  if [[ $status -ne $code ]]; then
+    report "$name: exit $status, expected $code"
+  elif [[ -n $pattern ]] && ! grep -qE -- "$pattern" "$dir/err"; then
+    report "$name: nothing on standard error matches '$pattern'"
+  else
+    passed=$((passed + 1))
+  fi
+}
+
+report() {
+  failed=$((failed + 1))
+  echo "FAILED $1"
+  head -c 600 "$dir/err"
+}
+
+# expect NAME COMMAND...: the command must succeed.
+expect() {
+  local name=$1
+  shift
+  if "$@"; then passed=$((passed + 1)); else report "$name"; fi
+}
+
+small=(bert-tiny@init --samples 2 --tokens 8)
+
+check "version" 0 -- --version
+expect "version is a number" grep -qE '^[0-9]+\.[0-9]+\.[0-9]+$' "$dir/out"
+check "help" 0 -- measure --help
+expect "help shows an example" grep -q 'rankfall measure' "$dir/out"
+check "no subcommand" 2 'subcommand' --
+check "unknown subcommand" 2 'rankfall:' -- frobnicate
+check "unknown option" 2 'rankfall:' -- measure --frobnicate
+
+check "a measurement" 0 -- measure "${small[@]}"
+expect "only the result on standard output" grep -q 'relative residual' "$dir/out"
+expect "nothing on standard error" test ! -s "$dir/err"
+check "csv" 0 -- measure "${small[@]}" --format csv
+expect "csv header" grep -q '^model,variant,layer,head,metric,mean,std,n,seed' "$dir/out"
+expect "csv has a line per value" test "$(wc -l < "$dir/out")" -eq 121
+check "json" 0 -- measure "${small[@]}" --format json
+expect "no bare NaN" bash -c "! grep -qE 'NaN|Infinity' '$dir/out'"
+
+# The same bits whatever the number of threads.
+"$rankfall" measure "${small[@]}" --format csv --threads 1 > "$dir/one.csv"
+"$rankfall" measure "${small[@]}" --format csv --threads 8 > "$dir/eight.csv"
+expect "threads do not matter" cmp -s "$dir/one.csv" "$dir/eight.csv"
+"$rankfall" measure "${small[@]}" --format csv --seed 1 > "$dir/other.csv"
+expect "the seed does" bash -c "! cmp -s '$dir/one.csv' '$dir/other.csv'"
+
+check "output to a file" 0 -- measure "${small[@]}" -o "$dir/r.json" --quiet
+expect "the file is there" grep -q '"command": *"measure"' "$dir/r.json"
+expect "quiet is quiet" test ! -s "$dir/out"
+check "no such folder" 2 '' -- measure "${small[@]}" -o "$dir/none/r.json"
+expect "nothing half-written" bash -c "[[ \$(ls '$dir' | grep -c r.json) -eq 1 ]]"
+
+check "unknown model" 2 "did you mean bert-base@init" -- measure bert-base
+check "unknown preset" 2 "no such preset" -- measure gpt9@init
+check "heads do not divide" 2 "7 heads do not divide the width 768" -- measure san:layers=2,heads=7,dim=768
+check "zero tokens" 2 "" -- measure "${small[@]:0:1}" --tokens 0
+check "too many tokens" 2 "positions for 512" -- measure bert-tiny@init --tokens 513 --samples 1
+check "negative samples" 2 "" -- measure bert-tiny@init --samples -1
+check "samples not a number" 2 "" -- measure bert-tiny@init --samples many
+check "a billion layers" 2 "1 to 10000" -- measure san:layers=1000000000,heads=1,dim=8
+check "more than the memory" 2 "GB of memory" -- measure san:layers=1,heads=1,dim=262144 --tokens 1000000 --samples 1000000
+check "unknown part" 2 "unknown part 'head'" -- measure "${small[@]}" --without head
+check "unknown variant" 2 "unknown variant" -- measure "${small[@]}" --variant SAN
+check "unknown metric" 2 "unknown metric" -- measure "${small[@]}" --metrics rank.best
+check "published and others" 2 "does not go with" -- measure "${small[@]}" --as-published --variant san
+check "not published" 2 "bert, albert and xlnet" -- measure san:layers=1,heads=1,dim=8 --as-published
+check "numbers overflow" 4 "block [0-9]+, .* output: (NaN|infinity) at token" -- measure san:layers=3,heads=1,dim=64,norm=none,std=1000 --samples 1 --tokens 4
+check "published over too few seeds" 2 "seeds 3 or more" -- measure "${small[@]}" --compare-published
+
+check "variants by parts" 0 -- measure "${small[@]}" --without attn_skip,mlp --without norm --format csv
+expect "they are named" grep -q '^bert-tiny@init,"-attn_skip,-mlp",0,' "$dir/out"
+check "threshold holds" 5 "the condition holds" -- measure "${small[@]}" --fail-if 'full:relative_residual.composite@last>0.1'
+expect "the result is printed all the same" grep -q 'relative residual' "$dir/out"
+check "threshold does not hold" 0 -- measure "${small[@]}" --fail-if 'san:relative_residual.composite@last>0.1'
+check "threshold nonsense" 2 "" -- measure "${small[@]}" --fail-if 'large'
+check "threshold on what was not measured" 2 "" -- measure "${small[@]}" --fail-if 'rank.stable@1>3'
+
+"$rankfall" measure "${small[@]}" --format csv | head -n 1 > /dev/null
+expect "a closed pipe is no crash" test "${PIPESTATUS[0]}" -lt 128
+"$rankfall" measure "${small[@]}" > /dev/full 2> "$dir/err"
+expect "a full disk is said" test $? -eq 3
+
+check "bench" 0 -- bench bert-tiny@init --rounds 1 --samples 2 --tokens 16 --format csv
+expect "bench gives shares" grep -q ',share_of_peak,' "$dir/out"
+
+echo "cli: $passed passed, $failed failed"
+[[ $failed -eq 0 ]]

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# tests/consumer/run.sh BUILD_DIR: installs BUILD_DIR into a temporary folder and builds and runs programs against it:
+# with g++ and clang, with and without -march=native (the library's own is one of these, so the other differs), and
+# once by pkg-config instead of CMake.
+set -euo pipefail
+
+here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
+build=$1
+work=$(mktemp -d)
+trap 'rm -rf -- "$work"' EXIT
+prefix="$work/pre fix"
+
+cmake --install "$build" --prefix "$prefix" > "$work/install.log"
+if find "$prefix" -name '*.a' | grep .; then
+  echo "the static libraries of the layers must not be installed" >&2
+  exit 1
+fi
+
+for compiler in g++ clang++; do
+  if ! command -v "$compiler" > /dev/null; then
+    echo "skipped: no $compiler"
+    continue
+  fi
+  for march in "" "-march=native"; do
+    echo "--- $compiler $march"
+    dir=$work/$compiler$march
+    cmake -S "$here" -B "$dir" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+      -DCMAKE_CXX_FLAGS="$march" -DCMAKE_BUILD_TYPE=Release > "$work/configure.log" || {
+      cat -- "$work/configure.log"
+      exit 1
+    }
+    cmake --build "$dir"
+    "$dir/consumer"
+  done
+done
+
+if command -v pkg-config > /dev/null; then
+  echo "--- pkg-config"
+  libdir=$(dirname -- "$(find "$prefix" -name librankfall.so)")
+  export PKG_CONFIG_PATH=$libdir/pkgconfig
+  flags=()
+  eval "flags=($(pkg-config --cflags --libs rankfall))" # pkg-config quotes for the shell
+  g++ -std=c++20 "$here/main.cc" "${flags[@]}" -o "$work/consumer"
+  LD_LIBRARY_PATH=$libdir "$work/consumer"
+fi
+
+if [[ -x $prefix/bin/rankfall ]]; then
+  echo "--- the installed command"
+  (cd / && "$prefix/bin/rankfall" --version)
+fi
+echo "consumer: every combination works"

@@ -1,0 +1,112 @@
+#include "io/mapped_file.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "io/file_error.h"
+#include "io_test_util.h"
+
+namespace rankfall {
+namespace {
+
+using test::input_error;
+using test::TempDir;
+using ::testing::HasSubstr;
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST(MappedFile, ShowsTheBytes) {
+  const TempDir dir;
+  for (const std::size_t n : {1U, 7U, 4095U, 4096U, 4097U, 20000U}) {
+    std::string content(n, 'x');
+    content.back() = '\0';
+    const auto path = dir.file("f", content);
+    const auto file = MappedFile::open(path);
+    EXPECT_EQ(file->path(), path);
+    EXPECT_EQ(text_of(file->bytes()), content);
+  }
+}
+
+TEST(MappedFile, ReleasedBytesAreReadAgain) {
+  const TempDir dir;
+  std::string content;
+  for (int i = 0; i < 5000; ++i) content += std::to_string(i) + ' ';
+  const auto file = MappedFile::open(dir.file("f", content));
+  const auto bytes = file->bytes();
+  for (const std::size_t first : {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{5000}, bytes.size()}) {
+    file->release(bytes.subspan(first));
+    file->release(bytes.first(first));
+    EXPECT_EQ(text_of(bytes), content);
+  }
+  file->release({});
+  const std::byte elsewhere[3] = {};
+  file->release(elsewhere);
+  EXPECT_EQ(text_of(bytes), content);
+}
+
+TEST(MappedFile, OutlivesTheName) {
+  const TempDir dir;
+  const auto path = dir.file("f", "content");
+  const auto file = MappedFile::open(path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(text_of(file->bytes()), "content");
+}
+
+TEST(MappedFileHostile, EachProblemHasItsMessage) {
+  const TempDir dir;
+  const auto open_error = [](const std::filesystem::path& path) {
+    return input_error([&] { MappedFile::open(path); });
+  };
+  EXPECT_THAT(open_error(dir.path() / "none"), HasSubstr("no such file"));
+  EXPECT_THAT(open_error(dir.file("f", "x") / "below"), HasSubstr("is a file, not a folder"));
+  EXPECT_THAT(open_error(dir.path()), HasSubstr("is a directory"));
+  EXPECT_THAT(open_error(dir.file("empty", "")), HasSubstr("is empty"));
+  EXPECT_THAT(open_error("/dev/null"), HasSubstr("expected a regular file"));
+  EXPECT_THAT(open_error(""), HasSubstr("no such file"));
+  std::filesystem::create_symlink("loop", dir.path() / "loop");
+  EXPECT_THAT(open_error(dir.path() / "loop"), HasSubstr("symbolic links"));
+  EXPECT_THAT(open_error(dir.path() / "bad\x1b[2Jname"), HasSubstr("bad\\x1b[2Jname"));
+}
+
+TEST(MappedFileHostile, FifoAndSocketDoNotBlock) {
+  const TempDir dir;
+  const std::string fifo = (dir.path() / "fifo").string();
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_THAT(input_error([&] { MappedFile::open(fifo); }), HasSubstr("expected a regular file"));
+
+  const int s = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_GE(s, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = (dir.path() / "socket").string();
+  ASSERT_LT(name.size(), sizeof address.sun_path);
+  name.copy(address.sun_path, name.size());
+  ASSERT_EQ(::bind(s, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_THAT(input_error([&] { MappedFile::open(name); }), HasSubstr("expected a regular file"));
+  ::close(s);
+}
+
+TEST(MappedFileHostile, NoPermission) {
+  EXPECT_THAT(std::string(file_error("f", "cannot be opened", EACCES).what()), HasSubstr("check the permissions"));
+  const TempDir dir;
+  const auto path = dir.file("secret", "x");
+  std::filesystem::permissions(dir.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(path, std::filesystem::perms::none);
+  const bool root = ::geteuid() == 0;  // whom permissions do not bind: become nobody for a moment
+  if (root && ::seteuid(65534) != 0) return;
+  const std::string text = input_error([&] { MappedFile::open(path); });
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  EXPECT_THAT(text, HasSubstr("check the permissions"));
+}
+
+}  // namespace
+}  // namespace rankfall

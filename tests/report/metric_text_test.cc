@@ -1,0 +1,77 @@
+#include "report/metric_text.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace rankfall {
+namespace {
+
+TEST(MetricText, SaysNormAndFormula) {
+  const MetricText text = metric_text("relative_residual.composite", false);
+  EXPECT_EQ(text.words, "relative residual");
+  EXPECT_EQ(text.formula, "||X - 1.mean|| / ||X||, composite norm sqrt(||.||_1 ||.||_inf)");
+  EXPECT_TRUE(text.is_share);
+  EXPECT_TRUE(text.is_relative_residual);
+  EXPECT_FALSE(metric_text("residual.composite").is_relative_residual);
+}
+
+// Every name of the design has words of its own, and an ASCII form in which no sign was forgotten.
+TEST(MetricText, KnowsEveryMetric) {
+  for (const char* metric : {"residual.composite",
+                             "residual.one",
+                             "residual.inf",
+                             "residual.frobenius",
+                             "residual.spectral",
+                             "relative_residual.composite",
+                             "relative_residual.one",
+                             "relative_residual.inf",
+                             "relative_residual.frobenius",
+                             "relative_residual.spectral",
+                             "cosine.mean",
+                             "cosine.mean_abs",
+                             "rank.stable",
+                             "rank.effective",
+                             "rank.participation",
+                             "rank.numerical",
+                             "singular.min",
+                             "attention.entropy",
+                             "attention.sigma1",
+                             "attention.sigma2",
+                             "attention.rank1_distance",
+                             "attention.dobrushin",
+                             "log10_residual.composite",
+                             "log10_relative_residual.composite",
+                             "local_exponent",
+                             "growth_factor",
+                             "paths.count",
+                             "paths.norm.frobenius",
+                             "paths.share.projection",
+                             "paths.share.norm",
+                             "paths.share.residual",
+                             "reconstruction_error",
+                             "beta",
+                             "gamma",
+                             "range",
+                             "bound.T2.2",
+                             "tightness.T2.2",
+                             "accuracy",
+                             "loss",
+                             "gflops",
+                             "share_of_peak"}) {
+    const MetricText text = metric_text(metric, false);
+    EXPECT_TRUE(text.words.find(' ') != std::string::npos || !text.formula.empty() || text.words == "loss") << metric;
+    const std::string all = text.words + text.formula;
+    EXPECT_EQ(all.find('?'), std::string::npos) << metric << ": " << all;
+    EXPECT_TRUE(std::ranges::all_of(all, [](char c) { return c >= ' ' && c <= '~'; })) << metric << ": " << all;
+  }
+}
+
+TEST(MetricText, OfAnUnknownMetricIsItsName) {
+  EXPECT_EQ(metric_text("entropy.of.tea").words, "entropy.of.tea");
+  EXPECT_EQ(metric_text("residual.teapot").words, "residual.teapot");
+  EXPECT_EQ(metric_text("").words, "");
+}
+
+}  // namespace
+}  // namespace rankfall

@@ -1,0 +1,61 @@
+#include "report/number_text.h"
+
+#include <limits>
+
+#include <gmock/gmock.h>
+
+#include "report/screen_text.h"
+
+namespace rankfall {
+namespace {
+
+TEST(Significant, HasThreeDigits) {
+  const std::pair<double, const char*> cases[] = {{0, "0"},
+                                                  {0.6117, "0.612"},
+                                                  {0.01758, "0.0176"},
+                                                  {0.0012345, "0.00123"},
+                                                  {0.0009999, "0.00100"},
+                                                  {6.99e-7, "6.99e-07"},
+                                                  {0.9996, "1.00"},
+                                                  {1, "1.00"},
+                                                  {12.34, "12.3"},
+                                                  {123.4, "123"},
+                                                  {1234, "1234"},
+                                                  {999499, "999499"},
+                                                  {999999, "1.00e+06"},
+                                                  {-0.5, "-0.500"},
+                                                  {-1e-9, "-1.00e-09"},
+                                                  {5e-324, "4.94e-324"},
+                                                  {1.7e308, "1.70e+308"}};
+  for (const auto& [value, text] : cases) EXPECT_EQ(significant(value), text) << value;
+  EXPECT_EQ(significant(0.61, 2), "0.61");
+  EXPECT_EQ(significant(7e-7, 2), "7.0e-07");
+}
+
+TEST(AlignPoints, PutsPointsUnderEachOther) {
+  std::vector<std::string> numbers = {"0.612", "12.3", "~2e-07", "128", "-"};
+  align_points(numbers);
+  EXPECT_THAT(numbers, testing::ElementsAre("  0.612", " 12.3  ", " ~2e-07", "128    ", "  -    "));
+}
+
+TEST(Bar, IsInEighths) {
+  EXPECT_EQ(bar(0, 4, true), "    ");
+  EXPECT_EQ(bar(1, 4, true), "████");
+  EXPECT_EQ(bar(0.5, 4, true), "██  ");
+  EXPECT_EQ(bar(1.0 / 32, 4, true), "▏   ");
+  EXPECT_EQ(bar(0.97, 4, true), "███▉");
+  EXPECT_EQ(bar(0.6, 4, false), "##: ");
+}
+
+TEST(Bar, HasItsWidthForAnyNumber) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const double fraction : {-inf, -1.0, 0.0, 0.013, 0.3, 0.999, 1.0, 7.0, inf, std::nan("")}) {
+    for (const int width : {1, 6, 20}) {
+      EXPECT_EQ(display_width(bar(fraction, width, true)), width) << fraction;
+      EXPECT_EQ(bar(fraction, width, false).size(), static_cast<std::size_t>(width)) << fraction;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace rankfall
