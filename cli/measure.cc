@@ -86,7 +86,8 @@ void add_measure_command(CLI::App& app) {
       "  rankfall measure\n"
       "  rankfall measure bert-tiny@init --variant san --variant full --metrics rank\n"
       "  rankfall measure san:layers=24,heads=8,dim=512,norm=pre,mlp=2048 --tokens 256 --format csv\n"
-      "  rankfall measure bert-base@init albert-base@init xlnet-base@init --seeds 10 --compare-published");
+      "  rankfall measure bert-base@init albert-base@init xlnet-base@init --seeds 10 --random-tokens zipf "
+      "--compare-published");
   sub->add_option("MODEL", command->models,
                   "presets at random initialisation (bert-base@init, ...) or san:layers=..,heads=..,dim=..")
       ->capture_default_str();

@@ -58,6 +58,11 @@ void add_input_options(CLI::App& app, MeasureOptions& options) {
   app.add_option("--tokens", options.n_tokens, "tokens in each")
       ->check(CLI::Range(1, 16'777'216))
       ->capture_default_str();
+  static const std::map<std::string, TokenLaw> laws = {{"uniform", TokenLaw::kUniform}, {"zipf", TokenLaw::kZipf}};
+  app.add_option("--random-tokens", options.token_law,
+                 "law of random token ids: uniform, or zipf (frequencies as in text, so tokens repeat)")
+      ->transform(CLI::CheckedTransformer(laws))
+      ->default_str("uniform");
   app.add_option("--seed", options.seed, "seed of weights and inputs")->capture_default_str();
 }
 

@@ -25,7 +25,7 @@ std::vector<Variant> chosen_variants(const VariantOptions& options);
 // --threads, applied when parsed. 0: all cores.
 void add_threads_option(CLI::App& app);
 
-// --seed, --samples, --tokens.
+// --seed, --samples, --tokens, --random-tokens.
 void add_input_options(CLI::App& app, MeasureOptions& options);
 
 // --precision f32|f64.

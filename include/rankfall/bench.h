@@ -24,7 +24,7 @@ struct BenchOptions {
 //   gflops         2 m n k of all products of the job, divided by its time
 //   peak_gflops    the same products by BLAS alone: for each shape the better of one call on all threads and one call
 //   per
-//                  thread at once, weighted as in the job
+//                  thread at once, weighted as in the job; mean of just before and just after it
 //   share_of_peak  median over rounds of their ratio
 // and, for the process: memory.peak_mb, memory.weights_mb (all tensors of the layers in the storage type).
 RANKFALL_API Result bench(const BenchOptions& options);

@@ -27,6 +27,12 @@ RANKFALL_API std::vector<Matrix<T>> forward(const Network& network, const Weight
                                             std::span<const Sample> samples, std::span<Observer<T>* const> observers,
                                             const ForwardOptions& options = {});
 
+// The task head on last states as forward() returns them: y = x w^T + b, one matrix [n, labels] a sample. Error(kUsage)
+// when the network has no head.
+template <class T>
+RANKFALL_API std::vector<Matrix<T>> apply_head(const Network& network, const WeightSource& weights,
+                                               std::span<const Matrix<T>> last_states);
+
 extern template RANKFALL_API std::vector<Matrix<float>> forward(const Network&, const WeightSource&,
                                                                 std::span<const Sample>,
                                                                 std::span<Observer<float>* const>,
@@ -35,5 +41,10 @@ extern template RANKFALL_API std::vector<Matrix<double>> forward(const Network&,
                                                                  std::span<const Sample>,
                                                                  std::span<Observer<double>* const>,
                                                                  const ForwardOptions&);
+
+extern template RANKFALL_API std::vector<Matrix<float>> apply_head(const Network&, const WeightSource&,
+                                                                   std::span<const Matrix<float>>);
+extern template RANKFALL_API std::vector<Matrix<double>> apply_head(const Network&, const WeightSource&,
+                                                                    std::span<const Matrix<double>>);
 
 }  // namespace rankfall

@@ -28,6 +28,7 @@ struct MeasureOptions {
   Index n_seeds = 1;
   Index n_samples = 32;
   Index n_tokens = 128;
+  TokenLaw token_law = TokenLaw::kUniform;
 
   Progress progress;
 };
@@ -39,7 +40,8 @@ struct MeasureOptions {
 // floor".
 RANKFALL_API Result measure(std::span<const std::string> models, const MeasureOptions& options);
 
-// The same for one open model and given samples; seed, n_seeds, n_samples and n_tokens of the options are not used.
+// The same for one open model and given samples; seed, n_seeds, n_samples, n_tokens and
+// token_law of the options are not used.
 RANKFALL_API Result measure(const Model& model, std::span<const Sample> samples, const MeasureOptions& options);
 
 // A metric that `measure` knows, or a group of them, with the group's members.

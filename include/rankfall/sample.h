@@ -33,10 +33,14 @@ struct Sample {
   RANKFALL_API Index n_tokens() const;
 };
 
-// Random inputs for a network: token ids uniform on the vocabulary, or standard normal features. Sample i depends on
-// (seed, i, n_tokens) only. Throws Error(kUsage) when the network cannot take n_tokens tokens.
+// How random token ids are drawn. kUniform: each equally often, so that hardly any repeats. kZipf: as in text, where
+// the r-th most frequent has probability proportional to 1/r; which id has which rank is drawn from the seed.
+enum class TokenLaw { kUniform, kZipf };
+
+// Random inputs for a network: token ids, or standard normal features. Sample i depends on (seed, i, n_tokens, law)
+// only. Throws Error(kUsage) when the network cannot take n_tokens tokens.
 RANKFALL_API std::vector<Sample> random_samples(const Network& network, std::uint64_t seed, Index n_samples,
-                                                Index n_tokens);
+                                                Index n_tokens, TokenLaw law = TokenLaw::kUniform);
 
 // Throws Error(kUsage) unless the network can take the sample: kind of input, ids in range, length, shapes.
 RANKFALL_API void check_sample(const Network& network, const Sample& sample);

@@ -70,7 +70,7 @@ struct Operands {
 // FLOP/s of BLAS on one shape: the better of one threaded call and one call per thread.
 template <class T>
 double peak_rate(const Shape& shape) {
-  constexpr double kSeconds = 0.02;  // for each of the two ways
+  constexpr double kSeconds = 0.05;  // for each of the two ways
   const Index n_threads = threads();
   std::vector<Operands<T>> operands;
   for (Index i = 0; i < n_threads; ++i) operands.emplace_back(shape);
@@ -172,16 +172,20 @@ Result bench(const BenchOptions& options) {
     const std::span<const Sample> all(samples);
     return measure(model, all.first(static_cast<std::size_t>(job.n_samples)), measure_options);
   };
+  const auto measure_peak = [&](const Job& job) {
+    std::map<Shape, double> rates;
+    for (const auto& [shape, count] : job.shapes) {
+      rates[shape] = options.precision == Precision::kF32 ? peak_rate<float>(shape) : peak_rate<double>(shape);
+    }
+    return mixed_peak(job.shapes, rates);
+  };
   measure_job(jobs.back());  // draws the weights, which the jobs share
 
   double done = 0;
   const double total = static_cast<double>(options.n_rounds) * static_cast<double>(jobs.size());
   for (Index round = 0; round < options.n_rounds; ++round) {
     for (Job& job : jobs) {
-      std::map<Shape, double> rates;
-      for (const auto& [shape, count] : job.shapes) {
-        rates[shape] = options.precision == Precision::kF32 ? peak_rate<float>(shape) : peak_rate<double>(shape);
-      }
+      const double peak_before = measure_peak(job);
       // A job of a few milliseconds is repeated, so that the clock and the scheduler do not decide.
       const std::uint64_t before = flops_done();
       const auto start = Clock::now();
@@ -189,7 +193,7 @@ Result bench(const BenchOptions& options) {
         measure_job(job);
       } while (seconds_since(start) < 0.5);
       const double rate = static_cast<double>(flops_done() - before) / seconds_since(start);
-      const double peak = mixed_peak(job.shapes, rates);
+      const double peak = (peak_before + measure_peak(job)) / 2;
       job.rates.push_back(rate / 1e9);
       job.peaks.push_back(peak / 1e9);
       job.shares.push_back(rate / peak);

@@ -178,7 +178,7 @@ Result measure(std::span<const std::string> models, const MeasureOptions& option
   add(result.manifest, "seeds", std::int64_t{options.n_seeds});
   add(result.manifest, "samples", std::int64_t{options.n_samples});
   add(result.manifest, "tokens", std::int64_t{options.n_tokens});
-  add(result.manifest, "input", "random");
+  add(result.manifest, "input", options.token_law == TokenLaw::kZipf ? "random, zipf" : "random, uniform");
   add(result.manifest, "weights", "drawn at initialisation, philox4x32-10");
 
   const auto chosen = select_metrics(options.metrics);
@@ -202,7 +202,7 @@ Result measure(std::span<const std::string> models, const MeasureOptions& option
     for (Index s = 0; s < options.n_seeds; ++s) {
       const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(s);
       const Model model = open_model(spec, seed);
-      const auto samples = random_samples(model.network, seed, options.n_samples, options.n_tokens);
+      const auto samples = random_samples(model.network, seed, options.n_samples, options.n_tokens, options.token_law);
       for (std::size_t v = 0; v < variants.size(); ++v) {
         std::string what = spec + " " + variants[v].name;
         if (options.n_seeds > 1) what += fmt::format(" seed {}", seed);

@@ -7,6 +7,10 @@ template RANKFALL_API std::vector<Matrix<float>> forward(const Network&, const W
                                                          std::span<Observer<float>* const>, const ForwardOptions&);
 template RANKFALL_API std::vector<Matrix<double>> forward(const Network&, const WeightSource&, std::span<const Sample>,
                                                           std::span<Observer<double>* const>, const ForwardOptions&);
+template RANKFALL_API std::vector<Matrix<float>> apply_head(const Network&, const WeightSource&,
+                                                            std::span<const Matrix<float>>);
+template RANKFALL_API std::vector<Matrix<double>> apply_head(const Network&, const WeightSource&,
+                                                             std::span<const Matrix<double>>);
 
 namespace {
 

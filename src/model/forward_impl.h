@@ -51,4 +51,18 @@ std::vector<Matrix<T>> forward(const Network& network, const WeightSource& weigh
   return states;
 }
 
+template <class T>
+std::vector<Matrix<T>> apply_head(const Network& network, const WeightSource& weights,
+                                  std::span<const Matrix<T>> last_states) {
+  if (!network.head) throw Error(ErrorKind::kUsage, fmt::format("the {} network has no head", network.family));
+  const BlasThreads one_blas_thread(1);
+  const LayerWeights<T> head(slices_of(*network.head), network.tensors, weights);
+  std::vector<Matrix<T>> outputs(last_states.size());
+  parallel_for(static_cast<Index>(last_states.size()), [&](Index s) {
+    const auto i = static_cast<std::size_t>(s);
+    outputs[i] = linear<T>(last_states[i], head.matrix(network.head->w), head.vector(network.head->b));
+  });
+  return outputs;
+}
+
 }  // namespace rankfall

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -53,6 +55,34 @@ void check_content(const Network& network, const HiddenState& hidden) {
   check_width("channels", hidden.values.cols(), network.sizes.d_model);
 }
 
+// Ids of a vocabulary with probability 1/rank, up to a factor.
+class ZipfTokens {
+ public:
+  ZipfTokens(std::uint64_t seed, Index vocab)
+      : ids_(static_cast<std::size_t>(vocab)), cumulative_(static_cast<std::size_t>(vocab)) {
+    std::vector<std::uint32_t> order(ids_.size());
+    fill_bits(random_key(seed, "zipf ranks"), 0, order);
+    std::iota(ids_.begin(), ids_.end(), 0);
+    std::ranges::stable_sort(ids_, {}, [&](std::int32_t id) { return order[static_cast<std::size_t>(id)]; });
+    double sum = 0;
+    for (std::size_t r = 0; r < cumulative_.size(); ++r) cumulative_[r] = sum += 1.0 / static_cast<double>(r + 1);
+  }
+
+  void draw(RandomKey key, TokenIds& out) const {
+    std::vector<std::uint32_t> words(out.size());
+    fill_bits(key, 0, words);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const double u = (static_cast<double>(words[i]) + 0.5) * 0x1p-32 * cumulative_.back();
+      const auto rank = std::ranges::upper_bound(cumulative_, u) - cumulative_.begin();
+      out[i] = ids_[static_cast<std::size_t>(rank)];
+    }
+  }
+
+ private:
+  TokenIds ids_;                    // by rank
+  std::vector<double> cumulative_;  // sum of 1/rank up to and with this one
+};
+
 }  // namespace
 
 Index Sample::n_tokens() const {
@@ -78,19 +108,26 @@ void check_sample(const Network& network, const Sample& sample) {
   }
 }
 
-std::vector<Sample> random_samples(const Network& network, std::uint64_t seed, Index n_samples, Index n_tokens) {
+std::vector<Sample> random_samples(const Network& network, std::uint64_t seed, Index n_samples, Index n_tokens,
+                                   TokenLaw law) {
   check_length(network, n_tokens);
+  const auto* tokens = std::get_if<TokenInput>(&network.input.source);
+  std::optional<ZipfTokens> zipf;
+  if (tokens && law == TokenLaw::kZipf) zipf.emplace(seed, tokens->words.rows);
   std::vector<Sample> samples(static_cast<std::size_t>(std::max<Index>(n_samples, 0)));
   for (std::size_t s = 0; s < samples.size(); ++s) {
     const RandomKey key = random_key(seed, fmt::format("sample {}", s));
-    if (const auto* features = std::get_if<FeatureInput>(&network.input.source)) {
-      Matrix<float> values(n_tokens, features->n_features);
+    TokenIds ids(static_cast<std::size_t>(n_tokens));
+    if (zipf) {
+      zipf->draw(key, ids);
+      samples[s].content = std::move(ids);
+    } else if (tokens) {
+      fill_integers(key, 0, ids, static_cast<std::int32_t>(tokens->words.rows));
+      samples[s].content = std::move(ids);
+    } else {
+      Matrix<float> values(n_tokens, std::get<FeatureInput>(network.input.source).n_features);
       fill_normal(key, 0, {values.data(), static_cast<std::size_t>(values.size())}, 1.0);
       samples[s].content = Features{values.cast<double>()};
-    } else {
-      TokenIds ids(static_cast<std::size_t>(n_tokens));
-      fill_integers(key, 0, ids, static_cast<std::int32_t>(std::get<TokenInput>(network.input.source).words.rows));
-      samples[s].content = std::move(ids);
     }
   }
   return samples;

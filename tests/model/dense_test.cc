@@ -162,6 +162,20 @@ TEST(Dense, GivenHiddenStatesSkipTheInputMap) {
   EXPECT_EQ(engine_states<double>(model.network, *model.weights, hidden).back(), states.back());
 }
 
+TEST(Dense, TheHeadIsALinearMapOfTheLastState) {
+  const Model model = open_model("san:layers=2,heads=2,dim=8,features=3,labels=4,std=0.5", 4);
+  const auto samples = random_samples(model.network, 9, 2, 6);
+  const auto last = forward<double>(model.network, *model.weights, samples, {});
+  const auto outputs = apply_head<double>(model.network, *model.weights, last);
+  ASSERT_EQ(outputs.size(), 2u);
+  const TensorData data = model.weights->rows(model.network.head->w.tensor, 0, 4);
+  Matrix<double> w(4, 8);
+  widen<double>(data.dtype, data.bytes, std::span<double>(w.data(), 32));
+  EXPECT_LE((outputs[1] - last[1] * w.transpose()).cwiseAbs().maxCoeff(), 1e-14) << "its bias is drawn as zero";
+  const Model without_head = open_model("san:layers=1,heads=1,dim=8", 4);
+  EXPECT_THROW(apply_head<double>(without_head.network, *without_head.weights, last), Error);
+}
+
 // Weights that are all `value`, whatever the tensor.
 class ConstantWeights final : public WeightSource {
  public:

@@ -123,6 +123,28 @@ TEST(ModelSpec, ImpossibleSamplesAreRefused) {
   error_text(ErrorKind::kUsage, [&] { check_sample(bert, sample); });
 }
 
+TEST(RandomSamples, ZipfRepeatsTokensAsTextDoes) {
+  const Network network = open_model("bert-tiny@init", 0).network;
+  // Share of equal pairs: sum p^2, p = 1 / (r H_30522), H = 10.9035.
+  const double expected = 1.6449 / (10.9035 * 10.9035);
+  const auto repeats = [&](TokenLaw law) {
+    double equal = 0;
+    double pairs = 0;
+    for (const Sample& sample : random_samples(network, 3, 100, 128, law)) {
+      const auto& ids = std::get<TokenIds>(sample.content);
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) equal += ids[i] == ids[j] ? 1 : 0;
+      }
+      pairs += 128 * 127 / 2.0;
+    }
+    return equal / pairs;
+  };
+  EXPECT_NEAR(repeats(TokenLaw::kZipf), expected, 0.1 * expected);  // 100 samples: a few per cent
+  EXPECT_LT(repeats(TokenLaw::kUniform), 1e-4);
+  EXPECT_EQ(std::get<TokenIds>(random_samples(network, 3, 2, 9, TokenLaw::kZipf)[1].content),
+            std::get<TokenIds>(random_samples(network, 3, 5, 9, TokenLaw::kZipf)[1].content));
+}
+
 TEST(ModelSpec, WhatCannotFitInMemoryIsRefused) {
   const Network network = open_model("san:layers=1,heads=1,dim=1024", 0).network;
   EXPECT_NO_THROW(check_memory(network, 1, 1000, 4));
