@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -15,7 +16,12 @@ constexpr int kUsage = 2;
 constexpr int kNoMemory = 4;
 constexpr int kBug = 70;
 
-int fail(int code, const char* text) {
+// Error texts quote what people and files said; control characters in it are not for the terminal.
+int fail(int code, std::string text) {
+  for (char& c : text) {
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    if (control && c != '\n') c = '?';
+  }
   fmt::print(stderr, "rankfall: {}\n", text);
   return code;
 }
@@ -27,7 +33,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", RANKFALL_VERSION);
   app.require_subcommand(1);
   app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    return fmt::format("rankfall: {}\nTry '{} --help'.\n", error.what(), failed->get_display_name());
+    const auto chosen = failed->get_subcommands();
+    return fmt::format("rankfall: {}\nTry 'rankfall {}--help'.\n", error.what(),
+                       chosen.empty() ? "" : chosen.front()->get_name() + " ");
   });
   try {
     rankfall::cli::add_measure_command(app);
@@ -42,7 +50,6 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail(kNoMemory, "out of memory; fewer samples or tokens, or a smaller model, need less");
   } catch (const std::exception& error) {
-    return fail(kBug,
-                fmt::format("internal error: {}\nThis is a bug in rankfall; please report it.", error.what()).c_str());
+    return fail(kBug, fmt::format("internal error: {}\nThis is a bug in rankfall; please report it.", error.what()));
   }
 }

@@ -46,11 +46,32 @@ void check_thresholds(const std::vector<Threshold>& thresholds, const Result& re
   std::string broken;
   for (const Threshold& threshold : thresholds) {
     for (const Row& row : violations(threshold, result)) {
-      broken += fmt::format("\n  {} {} {}: {} = {:.6g}", row.model, row.variant,
-                            row.layer ? fmt::format("layer {}", *row.layer) : "", row.metric, row.mean.value_or(0));
+      const std::string head = row.head ? fmt::format(" head {}", *row.head) : "";
+      const std::string layer = row.layer ? fmt::format(" {} {}", row.head ? "block" : "layer", *row.layer) : "";
+      broken += fmt::format("\n  {} {}{}{}: {} = {:.6g}", row.model, row.variant, layer, head, row.metric,
+                            row.mean.value_or(0));
     }
   }
   if (!broken.empty()) throw Error(ErrorKind::kClaim, "--fail-if: the condition holds for" + broken);
+}
+
+// What can be known of a threshold before measuring: its metric and its variant will occur.
+void check_will_occur(const Threshold& threshold, const MeasureOptions& options) {
+  bool measured = false;
+  for (const MetricName& metric : metric_names()) {
+    measured = measured || (metric.name == threshold.metric && metric.by_default);
+  }
+  for (const std::string& metric : shown_metrics(options.metrics)) measured = measured || metric == threshold.metric;
+  if (!measured) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--fail-if {}: '{}' is not measured; --metrics asks for more than the default",
+                            to_string(threshold), threshold.metric));
+  }
+  const auto named = [&](const Variant& variant) { return variant.name == threshold.variant; };
+  if (!threshold.variant.empty() && std::ranges::none_of(options.variants, named)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--fail-if {}: there is no variant '{}'", to_string(threshold), threshold.variant));
+  }
 }
 
 void run(MeasureCommand& command) {
@@ -58,6 +79,8 @@ void run(MeasureCommand& command) {
   for (const std::string& text : command.fail_if) thresholds.push_back(parse_threshold(text));
   if (command.compare) command.variants.as_published = true;
   command.options.variants = chosen_variants(command.variants);
+  for (const Threshold& threshold : thresholds) check_will_occur(threshold, command.options);
+  if (command.compare) check_comparable(command.models, command.options);
 
   TableOptions table;
   table.metrics = shown_metrics(command.options.metrics);

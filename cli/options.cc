@@ -63,7 +63,13 @@ void add_input_options(CLI::App& app, MeasureOptions& options) {
                  "law of random token ids: uniform, or zipf (frequencies as in text, so tokens repeat)")
       ->transform(CLI::CheckedTransformer(laws))
       ->default_str("uniform");
-  app.add_option("--seed", options.seed, "seed of weights and inputs")->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of weights and inputs")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            return text.starts_with('-') ? std::string("expected a whole number from 0") : std::string();
+          },
+          ""))
+      ->capture_default_str();
 }
 
 void add_precision_option(CLI::App& app, Precision& precision) {

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <optional>
 
@@ -46,6 +47,10 @@ void check(const OutputOptions& options) {
   if (file.has_parent_path() && !std::filesystem::is_directory(file.parent_path(), error)) {
     refuse("there is no directory " + file.parent_path().string());
   }
+  const std::string parent = file.has_parent_path() ? file.parent_path().string() : ".";
+  if (!std::filesystem::exists(file, error) && access(parent.c_str(), W_OK) != 0) {
+    refuse("nothing can be written to the directory " + parent);
+  }
 }
 
 }  // namespace
@@ -74,9 +79,14 @@ Format output_format(const OutputOptions& options) {
 
 void write_result(const Result& result, const OutputOptions& options, TableOptions table) {
   const Format format = output_format(options);
+  std::exception_ptr not_saved;
   if (has_file(options)) {
-    save(result, options.file, format, table);
-    if (options.quiet) return;
+    try {
+      save(result, options.file, format, table);
+      if (options.quiet) return;
+    } catch (const Error&) {
+      not_saved = std::current_exception();  // said below, after the table: the result itself is not lost
+    }
   }
   if (!has_file(options) && format != Format::kTable) {
     write_stdout(format == Format::kCsv ? to_csv(result) : to_json(result));
@@ -86,6 +96,7 @@ void write_result(const Result& result, const OutputOptions& options, TableOptio
   table.width = terminal_width(STDOUT_FILENO, table.width);
   table.unicode = table.unicode && wants_unicode();
   write_stdout(to_table(result, table));
+  if (not_saved) std::rethrow_exception(not_saved);
 }
 
 void write_stdout(std::string_view text) {

@@ -21,7 +21,7 @@ struct ForwardOptions {
 // final norm applied: what the head reads. Bit-identical for every number of threads, and each sample's numbers do not
 // depend on the other samples, unless the position scheme's tables do (XLNet, by rounding, on the longest sample).
 // Throws Error(kNumerical) with block and place when a NaN or infinity appears.
-// While it runs, OpenBLAS, which is global to the process, is set to one thread.
+// While it runs, OpenBLAS, which is global to the process, is set to one thread: calls may not overlap in time.
 template <class T>
 RANKFALL_API std::vector<Matrix<T>> forward(const Network& network, const WeightSource& weights,
                                             std::span<const Sample> samples, std::span<Observer<T>* const> observers,

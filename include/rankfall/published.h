@@ -1,9 +1,11 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include <rankfall/export.h>
+#include <rankfall/measure.h>
 #include <rankfall/result.h>
 
 namespace rankfall {
@@ -23,7 +25,10 @@ struct Agreement {
 // mean and standard deviation over seeds, a published point p agrees when
 //   p < 5e-7:  m < 1e-6;    p < 0.05:  p/3 < m < 3p;    otherwise:  |p - m| <= max(4 s, 0.02).
 // Criterion: 95 % of all points agree, none is beyond max(6 s, 0.02), and every point below 0.05 agrees.
-// Throws Error(kUsage) when there is nothing to compare, or fewer than 3 seeds.
 RANKFALL_API Agreement compare_with_published(const Result& result);
+
+// Throws Error(kUsage) unless a measurement of these models with these options can be compared: one of the three
+// models, at least 3 seeds, and samples of the published size. To be asked before the long computation.
+RANKFALL_API void check_comparable(std::span<const std::string> models, const MeasureOptions& options);
 
 }  // namespace rankfall

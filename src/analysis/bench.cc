@@ -74,25 +74,26 @@ double peak_rate(const Shape& shape) {
   const Index n_threads = threads();
   std::vector<Operands<T>> operands;
   for (Index i = 0; i < n_threads; ++i) operands.emplace_back(shape);
-  const auto repeats = static_cast<Index>(1 + kSeconds * 3e10 / flops(shape));
   double best = 0;
   {
     const BlasThreads all(static_cast<int>(n_threads));
     operands[0].multiply(shape);
+    Index repeats = 0;
     const auto start = Clock::now();
-    for (Index r = 0; r < repeats; ++r) operands[0].multiply(shape);
+    for (; seconds_since(start) < kSeconds; ++repeats) operands[0].multiply(shape);
     best = flops(shape) * static_cast<double>(repeats) / seconds_since(start);
   }
   const BlasThreads one(1);
-  const auto each = [&](Index repeat) {
+  const auto each = [&](Index repeats) {
+    const auto start = Clock::now();
     parallel_for(n_threads, [&](Index i) {
-      for (Index r = 0; r < repeat; ++r) operands[static_cast<std::size_t>(i)].multiply(shape);
+      for (Index r = 0; r < repeats; ++r) operands[static_cast<std::size_t>(i)].multiply(shape);
     });
+    return seconds_since(start);
   };
   each(1);
-  const auto start = Clock::now();
-  each(repeats);
-  return std::max(best, flops(shape) * static_cast<double>(repeats * n_threads) / seconds_since(start));
+  const auto repeats = static_cast<Index>(1 + kSeconds / each(1));
+  return std::max(best, flops(shape) * static_cast<double>(repeats * n_threads) / each(repeats));
 }
 
 // FLOP/s of BLAS on a mix of products.

@@ -106,7 +106,7 @@ std::vector<Row> make_rows(const std::string& model, const std::string& variant,
     row.n = cell.statistics.n();
     row.seed = seed;
     row.kind = kind;
-    if (at_floor(cells, cell, floor)) row.verdict = "rounding floor";
+    if (at_floor(cells, cell, floor)) row.verdict = row.mean == 0 ? "exactly 0" : "rounding floor";
     rows.push_back(std::move(row));
   }
   return rows;
@@ -114,6 +114,13 @@ std::vector<Row> make_rows(const std::string& model, const std::string& variant,
 
 std::vector<Variant> variants_or_default(const MeasureOptions& options) {
   return options.variants.empty() ? paper_variants(false) : options.variants;
+}
+
+MemoryPlan memory_plan(Index n_samples, Index n_tokens, std::span<const std::size_t> chosen,
+                       const MeasureOptions& options) {
+  const auto of_whole_attention = [](std::size_t i) { return all_metrics()[i].kind == MetricKind::kAttention; };
+  return {n_samples, n_tokens, options.precision == Precision::kF32 ? sizeof(float) : sizeof(double),
+          std::ranges::any_of(chosen, of_whole_attention)};
 }
 
 // Progress of one of `count` equal jobs, as progress of all.
@@ -156,7 +163,11 @@ Result measure(const Model& model, std::span<const Sample> samples, const Measur
   Result result{"measure", manifest_of(options), {}};
   const auto chosen = select_metrics(options.metrics);
   const auto variants = variants_or_default(options);
+  Index n_tokens = 1;
+  for (const Sample& sample : samples) n_tokens = std::max(n_tokens, sample.n_tokens());
   for (std::size_t v = 0; v < variants.size(); ++v) {
+    check_memory(apply(variants[v], model.network),
+                 memory_plan(static_cast<Index>(samples.size()), n_tokens, chosen, options));
     const Progress progress = part_of(options.progress, static_cast<double>(v), static_cast<double>(variants.size()),
                                       model.name + " " + variants[v].name);
     const auto cells = measure_variant(model, variants[v], samples, chosen, options.precision, progress);
@@ -168,6 +179,10 @@ Result measure(const Model& model, std::span<const Sample> samples, const Measur
 
 Result measure(std::span<const std::string> models, const MeasureOptions& options) {
   if (models.empty()) throw Error(ErrorKind::kUsage, "no model given");
+  if (options.seed > std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(options.n_seeds)) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("seed {} and {} seeds go beyond the largest seed", options.seed, options.n_seeds));
+  }
   if (options.n_seeds < 1 || options.n_samples < 1) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("{} seeds, {} samples; expected at least 1 of each", options.n_seeds, options.n_samples));
@@ -184,12 +199,14 @@ Result measure(std::span<const std::string> models, const MeasureOptions& option
   const auto chosen = select_metrics(options.metrics);
   const auto variants = variants_or_default(options);
   const double floor = floor_of(options.precision);
-  // Everything that can be refused is refused before the first long computation.
-  for (const std::string& spec : models) {
-    const Model model = open_model(spec, options.seed);
+  // What can be refused is refused before the first long computation.
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    if (std::ranges::find(models.first(i), models[i]) != models.first(i).end()) {
+      throw Error(ErrorKind::kUsage, fmt::format("model '{}' is given twice", models[i]));
+    }
+    const Model model = open_model(models[i], options.seed);
     for (const Variant& variant : variants) {
-      check_memory(apply(variant, model.network), options.n_samples, options.n_tokens,
-                   options.precision == Precision::kF32 ? sizeof(float) : sizeof(double));
+      check_memory(apply(variant, model.network), memory_plan(options.n_samples, options.n_tokens, chosen, options));
     }
     random_samples(model.network, options.seed, 1, options.n_tokens);
   }

@@ -20,12 +20,7 @@ class MeasureObserver final : public Observer<T> {
  public:
   MeasureObserver(std::span<const std::size_t> chosen, Index n_blocks, Index n_heads,
                   std::span<const std::uint8_t> valid)
-      : chosen_(chosen),
-        n_heads_(n_heads),
-        valid_(valid),
-        states_(empty_table(n_blocks + 1)),
-        heads_(empty_table(n_blocks * n_heads)),
-        entropies_(static_cast<std::size_t>(n_blocks * n_heads)) {
+      : chosen_(chosen), n_heads_(n_heads), valid_(valid), states_(empty_table(n_blocks + 1)) {
     for (const std::size_t i : chosen) {
       const MetricKind kind = all_metrics()[i].kind;
       if (kind == MetricKind::kAttention) needs_.attention = Needs::Attention::kWhole;
@@ -33,6 +28,10 @@ class MeasureObserver final : public Observer<T> {
         needs_.attention = Needs::Attention::kRows;
       }
       if (!is_per_head(all_metrics()[i])) needs_.hidden = true;
+    }
+    if (needs_.attention == Needs::Attention::kWhole) heads_ = empty_table(n_blocks * n_heads);
+    if (needs_.attention == Needs::Attention::kRows) {
+      entropies_ = std::vector<Entropies>(static_cast<std::size_t>(n_blocks * n_heads));
     }
   }
 

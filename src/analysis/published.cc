@@ -17,6 +17,8 @@
 namespace rankfall {
 namespace {
 
+// Less than this is agreement, however little the seeds differ.
+constexpr double kLeastDistance = 0.02;
 constexpr std::string_view kMetric = "relative_residual.composite";
 
 struct Name {
@@ -91,9 +93,9 @@ Judgement judge(double published, double mean, double std) {
     j.verdict = fmt::format("{} a factor 3", j.agrees ? "within" : "beyond");
   } else {
     const double distance = std::abs(mean - published);
-    j.agrees = distance <= std::max(4 * std, 0.02);
-    j.far = distance > std::max(6 * std, 0.02);
     j.deviation = std > 0 ? (published - mean) / std : 0;
+    j.agrees = distance <= std::max(4 * std, kLeastDistance);
+    j.far = distance > std::max(6 * std, kLeastDistance);
     j.verdict = j.agrees ? "within 4 standard deviations or 0.02"
                 : j.far  ? "beyond 6 standard deviations"
                          : "between 4 and 6 standard deviations";
@@ -119,6 +121,16 @@ double share(const Tally& tally) { return static_cast<double>(tally.agree) / sta
 
 }  // namespace
 
+void check_comparable(std::span<const std::string> models, const MeasureOptions& options) {
+  const auto fail = [](const std::string& text) { throw Error(ErrorKind::kUsage, "--compare-published: " + text); };
+  const bool known = std::ranges::any_of(models, [](const std::string& model) {
+    return std::ranges::any_of(kModels, [&](const Name& name) { return model == name.ours; });
+  });
+  if (!known) fail("nothing to compare; expected bert-base@init, albert-base@init or xlnet-base@init");
+  if (options.n_seeds < 3) fail("expected --seeds 3 or more: the deviation over seeds is the unit of comparison");
+  if (options.n_tokens != 128 || options.n_samples != 32) fail("the published samples are 32 of 128 tokens");
+}
+
 Agreement compare_with_published(const Result& result) {
   std::map<std::pair<std::string, std::string>, std::map<Index, const Row*>> ours;
   for (const Row& row : result.rows) {
@@ -133,7 +145,6 @@ Agreement compare_with_published(const Result& result) {
     const auto found = curve->second.find(point.layer);
     if (found == curve->second.end() || !found->second->mean || !found->second->std) continue;
     const Row& measured = *found->second;
-    if (measured.n.value_or(0) < 3) throw Error(ErrorKind::kUsage, "--compare-published: expected --seeds 3 or more");
     const Judgement j = judge(point.value, *measured.mean, *measured.std);
     for (Tally* tally : {&all, &tallies[curve->first]}) {
       ++tally->n;
@@ -149,11 +160,7 @@ Agreement compare_with_published(const Result& result) {
     agreement.rows.push_back(std::move(value));
     agreement.rows.push_back(std::move(deviation));
   }
-  if (all.n == 0) {
-    throw Error(ErrorKind::kUsage,
-                "--compare-published: nothing to compare; expected bert-base@init, albert-base@init or xlnet-base@init "
-                "with --seeds 3 or more");
-  }
+  if (all.n == 0) throw Error(ErrorKind::kUsage, "the result has nothing that was published");
   for (const auto& [key, tally] : tallies) {
     Row row = row_for(key.first, key.second, "published.agreement", share(tally));
     row.n = tally.n;

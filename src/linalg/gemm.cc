@@ -1,10 +1,14 @@
 #include "linalg/gemm.h"
 
 #include <atomic>
+#include <mutex>
+#include <new>
 
 #include <cblas.h>
+#include <sys/mman.h>
 
 #include "base/dcheck.h"
+#include <rankfall/parallel.h>
 
 namespace rankfall {
 namespace {
@@ -12,6 +16,17 @@ namespace {
 std::atomic<std::uint64_t>& flop_counter() {
   static std::atomic<std::uint64_t> n{0};
   return n;
+}
+
+// OpenBLAS wants a buffer for each calling thread and, where the system has no memory for it, asks again for ever. So
+// the memory is asked for once before the first product; where there is none that is std::bad_alloc, which can be
+// reported.
+void check_buffer_memory() {
+  constexpr std::size_t kBufferBytes = std::size_t{128} << 20;
+  const std::size_t bytes = kBufferBytes * static_cast<std::size_t>(threads());
+  void* probe = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe == MAP_FAILED) throw std::bad_alloc();
+  munmap(probe, bytes);
 }
 
 CBLAS_TRANSPOSE blas_transpose(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
@@ -73,6 +88,8 @@ void count_flops(Index m, Index n, Index k) {
 }
 
 BlasThreads::BlasThreads(int n) : before_(openblas_get_num_threads()) {
+  static std::once_flag probed;
+  std::call_once(probed, check_buffer_memory);
   if (before_ != n) openblas_set_num_threads(n);
 }
 

@@ -68,6 +68,13 @@ template <class T>
 typename Dense<T>::State Dense<T>::norm_with(const LayerWeights<T>& weights, const Norm& norm, NormPlace place,
                                              State x) {
   const RowVector<T> scales = normalise_rows<T>(norm, weights.vector(norm.gain), weights.vector(norm.bias), x);
+  // An overflow here would come out as a row of zeros: a finite number, and wrong.
+  if (!scales.allFinite()) {
+    throw Error(ErrorKind::kNumerical,
+                fmt::format("{}: the mean square of a token leaves the range of the precision",
+                            place == NormPlace::kFinal ? std::string("final norm")
+                                                       : fmt::format("block {}, norm", layer().layer->block)));
+  }
   if (needs_.norm_scales) observer_->norm_scales(place == NormPlace::kFinal ? -1 : layer().index, place, scales);
   return x;
 }

@@ -32,7 +32,9 @@ std::vector<Matrix<T>> input_states(const Network& network, const WeightSource& 
 template <class T>
 std::vector<Matrix<T>> forward(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
                                std::span<Observer<T>* const> observers, const ForwardOptions& options) {
-  RANKFALL_DCHECK(observers.empty() || observers.size() == samples.size());
+  if (!observers.empty() && observers.size() != samples.size()) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} observers for {} samples", observers.size(), samples.size()));
+  }
   const BlasThreads one_blas_thread(1);
   std::vector<Matrix<T>> states = input_states<T>(network, weights, samples);
   std::vector<Dense<T>> domains;

@@ -1,6 +1,8 @@
 #include "model/memory.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -25,8 +27,10 @@ double layer_weights(const SubLayer& layer) {
 double working_set(const SubLayer& layer, double n_tokens, double d_model) {
   double n = 3 * n_tokens * d_model;
   if (const auto* attention = std::get_if<Attention>(&layer.f)) {
-    n += n_tokens * static_cast<double>(4 * attention->n_heads * attention->d_head);
-    n += static_cast<double>(kQueryRows) * n_tokens * 3;
+    const double width = static_cast<double>(attention->n_heads * attention->d_head);
+    n += 4 * n_tokens * width;
+    n += 3 * static_cast<double>(kQueryRows) * n_tokens;
+    if (std::holds_alternative<XlnetPositions>(attention->positions)) n += 2 * n_tokens * (width + d_model);
   } else if (const auto* mlp = std::get_if<Mlp>(&layer.f)) {
     n += n_tokens * static_cast<double>(mlp->up.n_out() * (mlp->gate ? 2 : 1));
   }
@@ -35,31 +39,38 @@ double working_set(const SubLayer& layer, double n_tokens, double d_model) {
 
 }  // namespace
 
-double memory_needed(const Network& network, Index n_samples, Index n_tokens, std::size_t scalar_bytes) {
-  const double n = static_cast<double>(n_tokens);
+double memory_needed(const Network& network, const MemoryPlan& plan) {
+  const double n = static_cast<double>(plan.n_tokens);
   const double d = static_cast<double>(network.sizes.d_model);
+  const double scalar = static_cast<double>(plan.scalar_bytes);
   double widest = 0;
   double weights = 0;
   double all_weights = 0;
+  std::set<std::pair<int, Index>> counted;  // tensors that blocks share lie in memory once
   for (const SubLayer& layer : network.layers) {
     widest = std::max(widest, working_set(layer, n, d));
     weights = std::max(weights, layer_weights(layer));
-    all_weights += layer_weights(layer);
+    for (const TensorSlice& slice : slices_of(layer)) {
+      if (counted.insert({slice.tensor, slice.col}).second) all_weights += elements(slice);
+    }
   }
   const double kept = std::max(std::min(all_weights * 4, 4.0 * (1 << 30)), weights * 4);
-  const double states = static_cast<double>(n_samples) * n * (d + 1);
-  return (states + widest * threads() + 2 * weights) * static_cast<double>(scalar_bytes) + kept;
+  const double states = static_cast<double>(plan.n_samples) * n * (d + 1);
+  const double whole = plan.whole_attention ? n * n * (scalar + 2 * sizeof(double)) * threads() : 0;
+  return (states + widest * threads() + 2 * weights) * scalar + kept + whole;
 }
 
-void check_memory(const Network& network, Index n_samples, Index n_tokens, std::size_t scalar_bytes) {
-  const double needed = memory_needed(network, n_samples, n_tokens, scalar_bytes);
+void check_memory(const Network& network, const MemoryPlan& plan) {
+  const double needed = memory_needed(network, plan);
   const double present = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
   if (needed <= present) return;
   throw Error(
       ErrorKind::kUsage,
-      fmt::format("{} samples of {} tokens need about {:.1f} GB of memory; this machine has {:.1f} GB. Fewer samples "
-                  "or tokens (--samples, --tokens) or a smaller model fit",
-                  n_samples, n_tokens, needed / 1e9, present / 1e9));
+      fmt::format(
+          "{} samples of {} tokens{} need about {:.1f} GB of memory; this machine has {:.1f} GB. Fewer samples or "
+          "tokens (--samples, --tokens) or a smaller model fit",
+          plan.n_samples, plan.n_tokens, plan.whole_attention ? ", with whole attention matrices," : "", needed / 1e9,
+          present / 1e9));
 }
 
 }  // namespace rankfall

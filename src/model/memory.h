@@ -6,12 +6,19 @@
 
 namespace rankfall {
 
+struct MemoryPlan {
+  Index n_samples = 1;
+  Index n_tokens = 1;
+  std::size_t scalar_bytes = sizeof(float);
+  bool whole_attention = false;  // somebody looks at P of a head as a whole, n x n, and decomposes a copy in double
+};
+
 // Throws Error(kUsage) when a forward pass of these sizes cannot fit in this machine's memory: said before it starts
 // rather than by the kernel in the middle of it. The estimate counts states, the widest sub-layer's intermediate
 // results on every thread, and the weights (drawn ones in full, up to what is kept).
-void check_memory(const Network& network, Index n_samples, Index n_tokens, std::size_t scalar_bytes);
+void check_memory(const Network& network, const MemoryPlan& plan);
 
 // The estimate, in bytes.
-double memory_needed(const Network& network, Index n_samples, Index n_tokens, std::size_t scalar_bytes);
+double memory_needed(const Network& network, const MemoryPlan& plan);
 
 }  // namespace rankfall

@@ -91,8 +91,14 @@ Variant variant_without(std::string_view parts) {
     }
     if (*flag) throw Error(ErrorKind::kUsage, fmt::format("--without {}: '{}' is named twice", parts, part));
     *flag = true;
-    variant.name += fmt::format("{}-{}", variant.name.empty() ? "" : ",", part);
   }
+  const auto name = [&](bool removed, const char* part) {
+    if (removed) variant.name += fmt::format("{}-{}", variant.name.empty() ? "" : ",", part);
+  };
+  name(variant.removed.attn_skip, "attn_skip");
+  name(variant.removed.mlp, "mlp");
+  name(variant.removed.mlp_skip, "mlp_skip");
+  name(variant.removed.norm, "norm");
   return variant;
 }
 

@@ -56,9 +56,16 @@ TEST(Published, SmallValuesAreJudgedByTheirRatio) {
 
 TEST(Published, NothingToCompareIsAnError) {
   EXPECT_THROW(compare_with_published({}), Error);
-  Result result = shifted(0, 0.01);
-  for (Row& row : result.rows) row.n = 2;
-  EXPECT_THROW(compare_with_published(result), Error);
+  const std::vector<std::string> bert = {"bert-base@init"};
+  const std::vector<std::string> tiny = {"bert-tiny@init"};
+  MeasureOptions options;
+  options.n_seeds = 3;
+  EXPECT_NO_THROW(check_comparable(bert, options));
+  EXPECT_THROW(check_comparable(tiny, options), Error);
+  options.n_tokens = 64;
+  EXPECT_THROW(check_comparable(bert, options), Error);
+  options = {};
+  EXPECT_THROW(check_comparable(bert, options), Error) << "one seed";
 }
 
 }  // namespace

@@ -78,13 +78,25 @@ check "negative samples" 2 "" -- measure bert-tiny@init --samples -1
 check "samples not a number" 2 "" -- measure bert-tiny@init --samples many
 check "a billion layers" 2 "1 to 10000" -- measure san:layers=1000000000,heads=1,dim=8
 check "more than the memory" 2 "GB of memory" -- measure san:layers=1,heads=1,dim=262144 --tokens 1000000 --samples 1000000
+check "whole attention beyond the memory" 2 "whole attention" -- measure san:layers=1,heads=1,dim=8 --metrics attention --tokens 1000000 --samples 1
 check "unknown part" 2 "unknown part 'head'" -- measure "${small[@]}" --without head
 check "unknown variant" 2 "unknown variant" -- measure "${small[@]}" --variant SAN
 check "unknown metric" 2 "unknown metric" -- measure "${small[@]}" --metrics rank.best
 check "published and others" 2 "does not go with" -- measure "${small[@]}" --as-published --variant san
 check "not published" 2 "bert, albert and xlnet" -- measure san:layers=1,heads=1,dim=8 --as-published
 check "numbers overflow" 4 "block [0-9]+, .* output: (NaN|infinity) at token" -- measure san:layers=3,heads=1,dim=64,norm=none,std=1000 --samples 1 --tokens 4
-check "published over too few seeds" 2 "seeds 3 or more" -- measure "${small[@]}" --compare-published
+check "nothing published" 2 "nothing to compare" -- measure "${small[@]}" --compare-published
+check "published over too few seeds" 2 "seeds 3 or more" -- measure bert-base@init --compare-published
+check "a model twice" 2 "given twice" -- measure "${small[@]}" bert-tiny@init
+check "negative seed" 2 "" -- measure "${small[@]}" --seed -1
+check "features and tokens" 2 "is for tokens" -- measure san:layers=1,heads=1,dim=8,features=3,vocab=7
+check "no control characters on the terminal" 2 "" -- measure $'\e[31mX@init'
+expect "they are gone" bash -c "! grep -q \$'\\e' '$dir/err'"
+(
+  ulimit -v 250000
+  timeout 60 "$rankfall" measure "${small[@]}" > "$dir/out" 2> "$dir/err"
+)
+expect "little memory is said, not waited for" test $? -eq 4
 
 check "variants by parts" 0 -- measure "${small[@]}" --without attn_skip,mlp --without norm --format csv
 expect "they are named" grep -q '^bert-tiny@init,"-attn_skip,-mlp",0,' "$dir/out"
@@ -92,7 +104,7 @@ check "threshold holds" 5 "the condition holds" -- measure "${small[@]}" --fail-
 expect "the result is printed all the same" grep -q 'relative residual' "$dir/out"
 check "threshold does not hold" 0 -- measure "${small[@]}" --fail-if 'san:relative_residual.composite@last>0.1'
 check "threshold nonsense" 2 "" -- measure "${small[@]}" --fail-if 'large'
-check "threshold on what was not measured" 2 "" -- measure "${small[@]}" --fail-if 'rank.stable@1>3'
+check "threshold on what was not measured" 2 "is not measured" -- measure "${small[@]}" --fail-if 'rank.stable@1>3'
 
 "$rankfall" measure "${small[@]}" --format csv | head -n 1 > /dev/null
 expect "a closed pipe is no crash" test "${PIPESTATUS[0]}" -lt 128

@@ -147,8 +147,10 @@ TEST(RandomSamples, ZipfRepeatsTokensAsTextDoes) {
 
 TEST(ModelSpec, WhatCannotFitInMemoryIsRefused) {
   const Network network = open_model("san:layers=1,heads=1,dim=1024", 0).network;
-  EXPECT_NO_THROW(check_memory(network, 1, 1000, 4));
-  error_text(ErrorKind::kUsage, [&] { check_memory(network, 1'000'000, 1'000'000, 4); });
+  EXPECT_NO_THROW(check_memory(network, {.n_samples = 1, .n_tokens = 1000}));
+  error_text(ErrorKind::kUsage, [&] { check_memory(network, {.n_samples = 1'000'000, .n_tokens = 1'000'000}); });
+  error_text(ErrorKind::kUsage,
+             [&] { check_memory(network, {.n_samples = 1, .n_tokens = 1'000'000, .whole_attention = true}); });
 }
 
 TEST(Config, UnknownFamiliesListTheKnownOnes) {

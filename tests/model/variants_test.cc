@@ -60,6 +60,7 @@ TEST(Variants, AsPublishedKnowsThreeFamilies) {
 
 TEST(Variants, NamesAndSpellings) {
   EXPECT_EQ(variant_without("attn_skip,mlp").name, "-attn_skip,-mlp");
+  EXPECT_EQ(variant_without("mlp,attn_skip").name, "-attn_skip,-mlp") << "one name for one variant";
   EXPECT_EQ(variant_without("attn_skip,mlp").removed, variant_named("san").removed);
   for (const char* bad : {"", "attn", "mlp,", "mlp,mlp", " mlp"}) EXPECT_THROW(variant_without(bad), Error) << bad;
   for (const char* bad : {"", "SAN", "san+"}) EXPECT_THROW(variant_named(bad), Error) << bad;

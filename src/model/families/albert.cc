@@ -10,7 +10,7 @@ Network make_albert(const Config& config) {
   const Index d = config.integer("hidden_size", 1, kMaxWidth);
   const Index n_layers = config.integer("num_hidden_layers", 1, kMaxLayers);
   const Index n_groups = config.integer("num_hidden_groups", 1, n_layers, 1);
-  const Index n_inner_layers = config.integer("inner_group_num", 1, kMaxLayers, 1);
+  config.integer("inner_group_num", 1, 1, 1);  // no released model has more than one layer a group
   const Index n_heads = config.integer("num_attention_heads", 1, kMaxHeads);
   const Index inner = config.integer("intermediate_size", 1, kMaxWidth);
   const Index width = config.integer("embedding_size", 1, kMaxWidth, 128);
@@ -32,18 +32,15 @@ Network make_albert(const Config& config) {
   network.input.stages.emplace_back(b.linear("encoder.embedding_hidden_mapping_in", width, d, init));
 
   for (Index l = 0; l < n_layers; ++l) {
-    for (Index i = 0; i < n_inner_layers; ++i) {
-      const std::string prefix =
-          fmt::format("encoder.albert_layer_groups.{}.albert_layers.{}.", l * n_groups / n_layers, i);
-      Attention attention = plain_attention(n_heads, d, config);
-      attention.q = b.linear(prefix + "attention.query", d, d, init);
-      attention.k = b.linear(prefix + "attention.key", d, d, init);
-      attention.v = b.linear(prefix + "attention.value", d, d, init);
-      attention.o = b.linear(prefix + "attention.dense", d, d, init);
-      b.add({.f = attention, .pre = {}, .post = b.layer_norm(prefix + "attention.LayerNorm", d, eps), .block = l});
-      const Mlp mlp{act, b.linear(prefix + "ffn", d, inner, init), b.linear(prefix + "ffn_output", inner, d, init), {}};
-      b.add({.f = mlp, .pre = {}, .post = b.layer_norm(prefix + "full_layer_layer_norm", d, eps), .block = l});
-    }
+    const std::string prefix = fmt::format("encoder.albert_layer_groups.{}.albert_layers.0.", l * n_groups / n_layers);
+    Attention attention = plain_attention(n_heads, d, config);
+    attention.q = b.linear(prefix + "attention.query", d, d, init);
+    attention.k = b.linear(prefix + "attention.key", d, d, init);
+    attention.v = b.linear(prefix + "attention.value", d, d, init);
+    attention.o = b.linear(prefix + "attention.dense", d, d, init);
+    b.add({.f = attention, .pre = {}, .post = b.layer_norm(prefix + "attention.LayerNorm", d, eps), .block = l});
+    const Mlp mlp{act, b.linear(prefix + "ffn", d, inner, init), b.linear(prefix + "ffn_output", inner, d, init), {}};
+    b.add({.f = mlp, .pre = {}, .post = b.layer_norm(prefix + "full_layer_layer_norm", d, eps), .block = l});
   }
   return std::move(b).finish();
 }

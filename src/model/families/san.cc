@@ -93,6 +93,11 @@ void add_input(NetworkBuilder& b, const SanShape& s, const Config& config) {
   Network& network = b.network();
   InputMap& input = network.input;
   const Index features = config.integer("features", 0, kMaxWidth, 0);
+  for (const char* key : {"vocab_size", "max_position_embeddings", "embedding_size"}) {
+    if (features > 0 && config.has(key))
+      config.fail(fmt::format("'{}' is for tokens; 'features' takes real inputs", key));
+  }
+  if (features == 0 && config.has("feature_layers")) config.fail("'feature_layers' goes with 'features'");
   if (features > 0) {
     input.source = FeatureInput{features};
     input.stages.emplace_back(b.linear("embeddings.map", features, s.d, s.init));
