@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -26,7 +27,9 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 struct Shape {
   Index m, n, k;
   bool transposed;
-  auto operator<=>(const Shape&) const = default;
+  bool operator<(const Shape& other) const {
+    return std::tie(m, n, k, transposed) < std::tie(other.m, other.n, other.k, other.transposed);
+  }
 };
 
 double flops(const Shape& s) {

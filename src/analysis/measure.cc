@@ -124,7 +124,7 @@ MemoryPlan memory_plan(Index n_samples, Index n_tokens, std::span<const std::siz
 }
 
 // Progress of one of `count` equal jobs, as progress of all.
-Progress part_of(const Progress& progress, double index, double count, std::string what) {
+Progress part_of(const Progress& progress, double index, double count, const std::string& what) {
   if (!progress) return {};
   return [=](double done, double total, std::string_view) { progress(index + done / total, count, what); };
 }
@@ -224,7 +224,7 @@ Result measure(std::span<const std::string> models, const MeasureOptions& option
         std::string what = spec + " " + variants[v].name;
         if (options.n_seeds > 1) what += fmt::format(" seed {}", seed);
         const auto cells = measure_variant(model, variants[v], samples, chosen, options.precision,
-                                           part_of(options.progress, job++, n_jobs, std::move(what)));
+                                           part_of(options.progress, job++, n_jobs, what));
         if (over_seeds[v].empty()) over_seeds[v] = make_cells(model.network, chosen);
         for (std::size_t c = 0; c < cells.size(); ++c) {
           over_seeds[v][c].statistics.add(

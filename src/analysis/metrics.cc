@@ -105,6 +105,7 @@ std::vector<std::size_t> select_metrics(const std::vector<std::string>& asked) {
 
 std::vector<MetricName> metric_names() {
   std::vector<MetricName> names;
+  names.reserve(kMetrics.size() + kGroups.size());
   for (const Metric& metric : kMetrics) names.push_back({metric.name, metric.by_default, is_per_head(metric), {}});
   for (const Group& group : kGroups) {
     MetricName entry{group.name, false, false, {}};

@@ -12,6 +12,7 @@
 #include <rankfall/error.h>
 
 // The length of `jobz` is the hidden last argument of gfortran's convention.
+// NOLINTNEXTLINE(readability-identifier-naming): LAPACK's name
 extern "C" void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
                         const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork,
                         int* info, std::size_t jobz_length);

@@ -16,6 +16,7 @@ namespace rankfall {
 template <class T>
 void check_finite(const MatrixRef<T>& x, const std::string& place) {
   using std::isfinite;
+  using std::isnan;
   if (x.allFinite()) return;
   for (Index i = 0; i < x.rows(); ++i) {
     for (Index j = 0; j < x.cols(); ++j) {
@@ -24,7 +25,7 @@ void check_finite(const MatrixRef<T>& x, const std::string& place) {
           ErrorKind::kNumerical,
           fmt::format("{}: {} at token {}, channel {}, expected finite numbers; the weights may hold such a value, "
                       "or the activations leave the range of the precision (try --precision f64)",
-                      place, x(i, j) != x(i, j) ? "NaN" : "infinity", i, j));
+                      place, isnan(x(i, j)) ? "NaN" : "infinity", i, j));
     }
   }
 }

@@ -42,6 +42,7 @@ constexpr std::array kPresets = {
 
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
+  names.reserve(kPresets.size());
   for (const Preset& preset : kPresets) names.emplace_back(preset.name);
   return names;
 }

@@ -64,7 +64,7 @@ Network repeat(const Network& network, Index times) {
   for (Index r = 1; r < times; ++r) {
     for (SubLayer layer : network.layers) {
       layer.block += r * network.sizes.n_blocks;
-      repeated.layers.push_back(std::move(layer));
+      repeated.layers.push_back(layer);
     }
   }
   repeated.sizes.n_blocks = network.sizes.n_blocks * std::max<Index>(times, 1);

@@ -26,7 +26,7 @@ class NetworkBuilder {
   // prefix.weight, ones, and prefix.bias, zeros.
   Norm layer_norm(const std::string& prefix, Index width, double eps);
 
-  void add(SubLayer layer) { network_.layers.push_back(std::move(layer)); }
+  void add(const SubLayer& layer) { network_.layers.push_back(layer); }
   Network& network() { return network_; }
   Network finish() && { return std::move(network_); }
 

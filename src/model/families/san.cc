@@ -133,11 +133,11 @@ Network make_san(const Config& config) {
   add_input(b, s, config);
   for (Index l = 0; l < n_layers; ++l) {
     const std::string prefix = fmt::format("layers.{}.", shared ? 0 : l);
-    const auto sub_layer = [&](Function f, const std::string& norm_name, double skip) {
-      SubLayer layer{.f = std::move(f), .pre = {}, .post = {}, .skip = skip, .branch = s.branch, .block = l};
+    const auto sub_layer = [&](const Function& f, const std::string& norm_name, double skip) {
+      SubLayer layer{.f = f, .pre = {}, .post = {}, .skip = skip, .branch = s.branch, .block = l};
       if (s.pre) layer.pre = b.layer_norm(prefix + norm_name, s.d, s.eps);
       if (s.post) layer.post = b.layer_norm(prefix + norm_name, s.d, s.eps);
-      b.add(std::move(layer));
+      b.add(layer);
     };
     sub_layer(attention_of(b, prefix + "attention.", s, config), "attention_norm", s.attn_skip);
     if (s.inner > 0) {
