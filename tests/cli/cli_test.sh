@@ -92,11 +92,14 @@ check "negative seed" 2 "" -- measure "${small[@]}" --seed -1
 check "features and tokens" 2 "is for tokens" -- measure san:layers=1,heads=1,dim=8,features=3,vocab=7
 check "no control characters on the terminal" 2 "" -- measure $'\e[31mX@init'
 expect "they are gone" bash -c "! grep -q \$'\\e' '$dir/err'"
-(
-  ulimit -v 250000
-  timeout 60 "$rankfall" measure "${small[@]}" > "$dir/out" 2> "$dir/err"
-)
-expect "little memory is said, not waited for" test $? -eq 4
+# Sanitizers reserve terabytes of addresses, so the limit would be theirs.
+if [[ -z ${RANKFALL_SANITIZED-} ]]; then
+  (
+    ulimit -v 250000
+    timeout 60 "$rankfall" measure "${small[@]}" > "$dir/out" 2> "$dir/err"
+  )
+  expect "little memory is said, not waited for" test $? -eq 4
+fi
 
 check "variants by parts" 0 -- measure "${small[@]}" --without attn_skip,mlp --without norm --format csv
 expect "they are named" grep -q '^bert-tiny@init,"-attn_skip,-mlp",0,' "$dir/out"
