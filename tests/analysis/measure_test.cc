@@ -159,6 +159,11 @@ TEST(Measure, OneTokenHasNoPairsAndNoResidual) {
   const Result result = measure(kTiny, options);
   EXPECT_FALSE(find(result, "full", 1, "cosine.mean").mean.has_value());
   EXPECT_EQ(*find(result, "full", 1, "residual.composite").mean, 0);
+  EXPECT_EQ(find(result, "full", 1, "residual.composite").verdict, "exactly 0");
+  // Several tokens that rounding made equal are at the floor, even where the difference is no longer there at all.
+  const std::vector<std::string> deep = {"san:layers=6,heads=2,dim=16,norm=none"};
+  const Result collapsed = measure(deep, small());
+  EXPECT_EQ(find(collapsed, "san", 6, "residual.composite").verdict, "rounding floor");
 }
 
 TEST(Measure, MistakesAreNamed) {
