@@ -71,7 +71,21 @@ struct XlnetPositions {
   TensorSlice s, segment_embedding;
 };
 
-using Positions = std::variant<NoPositions, XlnetPositions>;
+// T5: the logit of query i and key j gets bias[bucket(j - i), head], not scaled. bias: [buckets, heads]; half of the
+// buckets are for keys behind the query, half for those ahead, each half exact up to its middle and logarithmic up to
+// max_distance.
+struct T5Positions {
+  TensorSlice bias;
+  Index max_distance = 128;
+};
+
+// Llama: channels c and c + d_head/2 of queries and keys are turned as a pair by the angle position *
+// base^(-2c/d_head).
+struct RotaryPositions {
+  double base = 10000;
+};
+
+using Positions = std::variant<NoPositions, XlnetPositions, T5Positions, RotaryPositions>;
 
 // Multi-head attention; head h reads outputs h * d_head .. of q and, with g = h * n_kv_heads / n_heads, g * d_head ..
 // of k, v. Its output is the heads' P V side by side through o.
@@ -117,9 +131,20 @@ struct FeatureInput {
   Index n_features = 0;
 };
 
+// An image of image x image pixels cut into squares, each through a linear map of its pixels (channel, row, column),
+// with a class token in front and a position added to each. class_token: one row; positions: all rows one after the
+// other.
+struct PatchInput {
+  Index image = 0, patch = 0, channels = 0;
+  Linear projection;
+  TensorSlice class_token, positions;
+
+  Index n_tokens() const { return (image / patch) * (image / patch) + 1; }
+};
+
 // Input = source, then the stages in order; the result is hidden state 0.
 struct InputMap {
-  std::variant<TokenInput, FeatureInput> source;
+  std::variant<TokenInput, FeatureInput, PatchInput> source;
   std::vector<std::variant<Linear, Norm, Activation>> stages;
 };
 

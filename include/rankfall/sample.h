@@ -17,6 +17,12 @@ struct Features {
   Matrix<double> values;
 };
 
+// An image: one row a channel, its pixels row by row, already scaled and normalised.
+struct Pixels {
+  Matrix<double> values;
+  Index n_tokens = 0;  // what the network makes of it: PatchInput::n_tokens()
+};
+
 // The state that enters block 0, given directly; the input map is not run.
 struct HiddenState {
   Matrix<double> values;
@@ -24,7 +30,7 @@ struct HiddenState {
 
 // One input sequence.
 struct Sample {
-  std::variant<TokenIds, Features, HiddenState> content;
+  std::variant<TokenIds, Features, Pixels, HiddenState> content;
   // 1 for a real token, 0 for padding; empty: all real. Padding is not attended to and takes part in no statistic.
   std::vector<std::uint8_t> valid;
   // Segment of each token; empty: segment 0 for all, and for XLNet no segment term.
@@ -37,8 +43,9 @@ struct Sample {
 // the r-th most frequent has probability proportional to 1/r; which id has which rank is drawn from the seed.
 enum class TokenLaw { kUniform, kZipf };
 
-// Random inputs for a network: token ids, or standard normal features. Sample i depends on (seed, i, n_tokens, law)
-// only. Throws Error(kUsage) when the network cannot take n_tokens tokens.
+// Random inputs for a network: token ids, or standard normal features or pixels (an image has as many tokens as the
+// network makes of it, whatever n_tokens says). Sample i depends on (seed, i, n_tokens, law) only. Throws Error(kUsage)
+// when the network cannot take n_tokens tokens.
 RANKFALL_API std::vector<Sample> random_samples(const Network& network, std::uint64_t seed, Index n_samples,
                                                 Index n_tokens, TokenLaw law = TokenLaw::kUniform);
 

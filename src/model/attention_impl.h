@@ -7,6 +7,20 @@
 
 namespace rankfall {
 
+// Turns each head's pair of channels (c, c + d/2) of token p by the table's angle.
+template <class T>
+void rotate_heads(const LoadedLayer<T>& layer, Index d_head, Matrix<T>& x) {
+  const Index half = d_head / 2;
+  const auto cos = layer.rotary_cos.topRows(x.rows());
+  const auto sin = layer.rotary_sin.topRows(x.rows());
+  for (Index first = 0; first < x.cols(); first += d_head) {
+    const Matrix<T> a = x.middleCols(first, half);
+    const Matrix<T> b = x.middleCols(first + half, half);
+    x.middleCols(first, half) = a.cwiseProduct(cos) - b.cwiseProduct(sin);
+    x.middleCols(first + half, half) = b.cwiseProduct(cos) + a.cwiseProduct(sin);
+  }
+}
+
 template <class T>
 HeadScores<T>::HeadScores(const Attention& attention, const LoadedLayer<T>& layer, const Matrix<T>& q,
                           const Matrix<T>& k, std::span<const std::uint8_t> valid,
@@ -37,6 +51,12 @@ void HeadScores<T>::logits(Index head, Index first, MutableMatrixRef<T> out) con
     add_xlnet_positions(*xlnet, head, first, out);
   } else {
     gemm<T>(false, true, scale, queries, keys, T(0), out);
+  }
+  if (std::holds_alternative<T5Positions>(attention_.positions)) {
+    const Index longest = (layer_.distance_bias.cols() + 1) / 2;
+    for (Index i = 0; i < out.rows(); ++i) {
+      out.row(i) += layer_.distance_bias.row(head).segment(longest - 1 - (first + i), out.cols());
+    }
   }
 }
 

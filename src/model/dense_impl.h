@@ -103,6 +103,10 @@ typename Dense<T>::State Dense<T>::apply(const Attention& attention, const State
     Projection& part = parts[which];
     linear_panel<T>(x, part.w, part.b, local, part.y);
   });
+  if (std::holds_alternative<RotaryPositions>(attention.positions)) {
+    rotate_heads(layer(), d, parts[0].y);
+    rotate_heads(layer(), d, parts[1].y);
+  }
   const Matrix<T>& v = parts[2].y;
 
   const HeadScores<T> scores(attention, layer(), parts[0].y, parts[1].y, sample_->valid, sample_->segments);

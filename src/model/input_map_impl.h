@@ -44,6 +44,36 @@ Matrix<T> source_state(const Network&, const WeightSource&, const FeatureInput&,
   return std::get<Features>(sample.content).values.template cast<T>();
 }
 
+// Patches in reading order; the pixels of each as [channel, row, column], which is how the projection is stored.
+template <class T>
+Matrix<T> source_state(const Network& network, const WeightSource& source, const PatchInput& input,
+                       const Sample& sample) {
+  const Matrix<double>& pixels = std::get<Pixels>(sample.content).values;
+  const Index side = input.image / input.patch;
+  const Index area = input.patch * input.patch;
+  Matrix<T> patches(side * side, input.channels * area);
+  for (Index p = 0; p < patches.rows(); ++p) {
+    for (Index c = 0; c < input.channels; ++c) {
+      for (Index r = 0; r < input.patch; ++r) {
+        const Index pixel = ((p / side) * input.patch + r) * input.image + (p % side) * input.patch;
+        patches.block(p, c * area + r * input.patch, 1, input.patch) =
+            pixels.block(c, pixel, 1, input.patch).template cast<T>();
+      }
+    }
+  }
+  std::vector<TensorSlice> slices = slices_of(input.projection);
+  slices.push_back(input.class_token);
+  slices.push_back(input.positions);
+  const LayerWeights<T> weights(slices, network.tensors, source);
+  const Index d = input.projection.n_out();
+  Matrix<T> x(input.n_tokens(), d);
+  x.row(0) = weights.vector(input.class_token);
+  x.bottomRows(side * side) =
+      linear<T>(patches, weights.matrix(input.projection.w), weights.vector(input.projection.b));
+  x += Eigen::Map<const Matrix<T>>(weights.vector(input.positions).data(), x.rows(), d);
+  return x;
+}
+
 template <class T>
 Matrix<T> input_state(const Network& network, const WeightSource& source, const LayerWeights<T>& stages,
                       const Sample& sample) {

@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "model/layer_weights.h"
-#include "model/sinusoid.h"
+#include "model/position_tables.h"
 
 namespace rankfall {
 
@@ -16,6 +16,10 @@ struct LoadedLayer {
   LayerWeights<T> weights;
   // XLNet: row t is r_m = sinusoid(m) W_r for the relative position m = (n - 1) - t, t = 0..2n-2, n the longest sample.
   Matrix<T> relative_keys;
+  // T5: row h, column t: the bias of head h at the distance j - i = t - (n - 1).
+  Matrix<T> distance_bias;
+  // Rotary: cosine and sine of the angle of position p and channel c, [n, d_head / 2].
+  Matrix<T> rotary_cos, rotary_sin;
 };
 
 // Loads sub-layers one at a time; tensors that the next one shares with the last are not loaded again.
@@ -33,16 +37,35 @@ class LayerLoader {
     next.layer = &layer;
     next.weights = LayerWeights<T>(slices_of(layer), network_.tensors, source_, &current_.weights);
     if (const auto* attention = std::get_if<Attention>(&layer.f)) {
-      if (const auto* xlnet = std::get_if<XlnetPositions>(&attention->positions)) {
-        next.relative_keys =
-            linear<T>(sinusoid(xlnet->r.n_in()), next.weights.matrix(xlnet->r.w), next.weights.vector(xlnet->r.b));
-      }
+      std::visit([&](const auto& positions) { make_tables(*attention, positions, next); }, attention->positions);
     }
     current_ = std::move(next);
     return current_;
   }
 
  private:
+  void make_tables(const Attention&, const NoPositions&, LoadedLayer<T>&) {}
+
+  void make_tables(const Attention&, const XlnetPositions& xlnet, LoadedLayer<T>& next) {
+    next.relative_keys =
+        linear<T>(sinusoid(xlnet.r.n_in()), next.weights.matrix(xlnet.r.w), next.weights.vector(xlnet.r.b));
+  }
+
+  void make_tables(const Attention&, const T5Positions& t5, LoadedLayer<T>& next) {
+    const auto table = next.weights.matrix(t5.bias).stored;
+    next.distance_bias.resize(table.cols(), 2 * max_tokens_ - 1);
+    for (Index t = 0; t < next.distance_bias.cols(); ++t) {
+      next.distance_bias.col(t) =
+          table.row(t5_bucket(t - (max_tokens_ - 1), table.rows(), t5.max_distance)).transpose();
+    }
+  }
+
+  void make_tables(const Attention& attention, const RotaryPositions& rotary, LoadedLayer<T>& next) {
+    const RotaryTable table = rotary_table(max_tokens_, attention.d_head, rotary.base);
+    next.rotary_cos = table.cos.cast<T>();
+    next.rotary_sin = table.sin.cast<T>();
+  }
+
   const Matrix<T>& sinusoid(Index d) {
     if (sinusoid_.cols() != d) sinusoid_ = xlnet_sinusoid(max_tokens_, d).cast<T>();
     return sinusoid_;

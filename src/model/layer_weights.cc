@@ -31,6 +31,10 @@ void collect(const XlnetPositions& positions, std::vector<TensorSlice>& out) {
   }
 }
 
+void collect(const T5Positions& positions, std::vector<TensorSlice>& out) { collect(positions.bias, out); }
+
+void collect(const RotaryPositions&, std::vector<TensorSlice>&) {}
+
 void collect(const Attention& attention, std::vector<TensorSlice>& out) {
   for (const Linear* linear : {&attention.q, &attention.k, &attention.v, &attention.o}) collect(*linear, out);
   std::visit([&](const auto& positions) { collect(positions, out); }, attention.positions);

@@ -36,6 +36,23 @@ constexpr std::array kPresets = {
     Preset{"roberta-base", R"({"model_type": "roberta", "hidden_size": 768, "num_hidden_layers": 12,
            "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 50265, "max_position_embeddings": 514,
            "type_vocab_size": 1, "layer_norm_eps": 1e-05, "pad_token_id": 1})"},
+    Preset{"electra-base", R"({"model_type": "electra", "hidden_size": 768, "num_hidden_layers": 12,
+           "num_attention_heads": 12, "intermediate_size": 3072, "embedding_size": 768, "vocab_size": 30522,
+           "max_position_embeddings": 512})"},
+    Preset{"gpt2", R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257,
+           "n_positions": 1024})"},
+    Preset{"gpt2-medium", R"({"model_type": "gpt2", "n_embd": 1024, "n_layer": 24, "n_head": 16, "vocab_size": 50257,
+           "n_positions": 1024})"},
+    Preset{"vit-base", R"({"model_type": "vit", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+           "intermediate_size": 3072, "image_size": 224, "patch_size": 16})"},
+    Preset{"t5-small",
+           R"({"model_type": "t5", "d_model": 512, "num_layers": 6, "num_heads": 8, "d_kv": 64, "d_ff": 2048,
+           "vocab_size": 32128})"},
+    Preset{"t5-base", R"({"model_type": "t5", "d_model": 768, "num_layers": 12, "num_heads": 12, "d_kv": 64,
+           "d_ff": 3072, "vocab_size": 32128})"},
+    Preset{"tinyllama", R"({"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 22,
+           "num_attention_heads": 32, "num_key_value_heads": 4, "intermediate_size": 5632, "vocab_size": 32000,
+           "rms_norm_eps": 1e-05})"},
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ void check_beside(const char* what, const std::vector<V>& values, Index n_tokens
 
 void check_content(const Network& network, const TokenIds& ids) {
   const auto* input = std::get_if<TokenInput>(&network.input.source);
-  if (!input) throw usage("a sample of token ids; the model takes real features");
+  if (!input) throw usage("a sample of token ids; the model takes real features or images");
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= input->words.rows) {
       throw usage(fmt::format("token id {} at position {}; the model's vocabulary has ids 0 to {}", ids[i], i,
@@ -49,6 +49,19 @@ void check_content(const Network& network, const Features& features) {
   const auto* input = std::get_if<FeatureInput>(&network.input.source);
   if (!input) throw usage("a sample of real features; the model takes token ids");
   check_width("features", features.values.cols(), input->n_features);
+}
+
+void check_content(const Network& network, const Pixels& pixels) {
+  const auto* input = std::get_if<PatchInput>(&network.input.source);
+  if (!input) throw usage("a sample of pixels; the model takes no images");
+  const Index n_pixels = input->image * input->image;
+  if (pixels.values.rows() != input->channels || pixels.values.cols() != n_pixels) {
+    throw usage(fmt::format("an image of {} channels with {} pixels each; the model takes {} channels of {} x {}",
+                            pixels.values.rows(), pixels.values.cols(), input->channels, input->image, input->image));
+  }
+  if (pixels.n_tokens != input->n_tokens()) {
+    throw usage(fmt::format("an image said to be {} tokens; the model makes {}", pixels.n_tokens, input->n_tokens()));
+  }
 }
 
 void check_content(const Network& network, const HiddenState& hidden) {
@@ -83,11 +96,18 @@ class ZipfTokens {
   std::vector<double> cumulative_;  // sum of 1/rank up to and with this one
 };
 
+Matrix<double> normal_matrix(RandomKey key, Index rows, Index cols) {
+  Matrix<float> values(rows, cols);
+  fill_normal(key, 0, {values.data(), static_cast<std::size_t>(values.size())}, 1.0);
+  return values.cast<double>();
+}
+
 }  // namespace
 
 Index Sample::n_tokens() const {
   if (const auto* ids = std::get_if<TokenIds>(&content)) return static_cast<Index>(ids->size());
   if (const auto* features = std::get_if<Features>(&content)) return features->values.rows();
+  if (const auto* pixels = std::get_if<Pixels>(&content)) return pixels->n_tokens;
   return std::get<HiddenState>(content).values.rows();
 }
 
@@ -110,7 +130,8 @@ void check_sample(const Network& network, const Sample& sample) {
 
 std::vector<Sample> random_samples(const Network& network, std::uint64_t seed, Index n_samples, Index n_tokens,
                                    TokenLaw law) {
-  check_length(network, n_tokens);
+  const auto* images = std::get_if<PatchInput>(&network.input.source);
+  check_length(network, images ? images->n_tokens() : n_tokens);
   const auto* tokens = std::get_if<TokenInput>(&network.input.source);
   std::optional<ZipfTokens> zipf;
   if (tokens && law == TokenLaw::kZipf) zipf.emplace(seed, tokens->words.rows);
@@ -124,10 +145,12 @@ std::vector<Sample> random_samples(const Network& network, std::uint64_t seed, I
     } else if (tokens) {
       fill_integers(key, 0, ids, static_cast<std::int32_t>(tokens->words.rows));
       samples[s].content = std::move(ids);
+    } else if (images) {
+      samples[s].content =
+          Pixels{normal_matrix(key, images->channels, images->image * images->image), images->n_tokens()};
     } else {
-      Matrix<float> values(n_tokens, std::get<FeatureInput>(network.input.source).n_features);
-      fill_normal(key, 0, {values.data(), static_cast<std::size_t>(values.size())}, 1.0);
-      samples[s].content = Features{values.cast<double>()};
+      samples[s].content =
+          Features{normal_matrix(key, n_tokens, std::get<FeatureInput>(network.input.source).n_features)};
     }
   }
   return samples;

@@ -153,6 +153,30 @@ TEST(Dense, ScalesAndBranchesAreWhatTheStepUsed) {
   }
 }
 
+// Small models of the families that `san:` has no words for.
+TEST(Dense, EqualsThePlainForwardPassForEveryPositionScheme) {
+  const char* const configs[] = {
+      R"({"model_type": "gpt2", "n_embd": 12, "n_layer": 2, "n_head": 3, "vocab_size": 40, "n_positions": 20})",
+      R"({"model_type": "t5", "d_model": 12, "num_layers": 2, "num_heads": 3, "d_kv": 5, "d_ff": 14, "vocab_size": 40,
+          "relative_attention_num_buckets": 8, "relative_attention_max_distance": 6, "feed_forward_proj": "gated-gelu"})",
+      R"({"model_type": "llama", "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 6,
+          "num_key_value_heads": 2, "head_dim": 4, "intermediate_size": 14, "vocab_size": 40})",
+      R"({"model_type": "vit", "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3,
+          "intermediate_size": 14, "image_size": 6, "patch_size": 2})"};
+  for (const char* config : configs) {
+    Network network = network_from_config(config, "config");
+    for (TensorSpec& tensor : network.tensors) {
+      if (tensor.init.kind != Init::Kind::kConstant) tensor.init = {Init::Kind::kNormal, 0.4};
+    }
+    const auto weights = draw_weights(network.tensors, 5);
+    const Sample sample = random_samples(network, 5, 1, 13)[0];
+    plain::Forward<double> reference(network, *weights);
+    const auto expected = reference.states(sample);
+    EXPECT_LE(difference(engine_states<double>(network, *weights, sample), expected), 1e-13) << network.family;
+    EXPECT_LE(difference(engine_states<float>(network, *weights, sample), expected), 1e-4) << network.family;
+  }
+}
+
 TEST(Dense, GivenHiddenStatesSkipTheInputMap) {
   const Model model = open_model("san:layers=2,heads=2,dim=8,std=0.7", 4);
   const Sample sample = random_samples(model.network, 9, 1, 6)[0];

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "io/dtype.h"
-#include "model/sinusoid.h"
+#include "model/position_tables.h"
 #include <rankfall/network.h>
 #include <rankfall/sample.h>
 
@@ -21,6 +21,7 @@ template <class T>
 class Forward {
  public:
   Forward(const Network& network, const WeightSource& source) : network_(network), source_(source) {}
+  virtual ~Forward() = default;
 
   std::vector<Table<T>> states(const Sample& sample) {
     sample_ = &sample;
@@ -38,7 +39,28 @@ class Forward {
       const bool last = l + 1 == network_.layers.size() || network_.layers[l + 1].block != layer.block;
       if (last) states.push_back(x);
     }
+    if (network_.final_norm && network_.final_norm_in_state) states.back() = norm(*network_.final_norm, x);
     return states;
+  }
+
+ protected:
+  // The divisor of a norm.
+  virtual T norm_scale(const std::vector<T>& row, const T& mean, double eps) const {
+    using std::sqrt;
+    T var = T(0);
+    for (const T& v : row) var += (v - mean) * (v - mean) / T(static_cast<double>(row.size()));
+    return sqrt(T(var + T(eps)));
+  }
+
+  // In place, over the keys that are seen; nothing seen: all zero.
+  virtual void softmax(std::vector<T>& logits, const std::vector<bool>& seen) const {
+    using std::exp;
+    T sum = T(0);
+    for (std::size_t j = 0; j < logits.size(); ++j) {
+      logits[j] = seen[j] ? exp(logits[j]) : T(0);
+      sum += logits[j];
+    }
+    for (T& p : logits) p = sum > T(0) ? T(p / sum) : T(0);
   }
 
  private:
@@ -68,16 +90,13 @@ class Forward {
   }
 
   Table<T> norm(const Norm& norm, Table<T> x) const {
-    using std::sqrt;
     for (auto& row : x) {
       const T d = T(static_cast<double>(row.size()));
       T mean = T(0);
       if (norm.kind == Norm::Kind::kLayer) {
         for (const T& v : row) mean += v / d;
       }
-      T var = T(0);
-      for (const T& v : row) var += (v - mean) * (v - mean) / d;
-      const T scale = sqrt(T(var + T(norm.eps)));
+      const T scale = norm_scale(row, mean, norm.eps);
       for (std::size_t j = 0; j < row.size(); ++j) {
         row[j] = (row[j] - mean) / scale * (norm.gain ? weight(*norm.gain, 0, static_cast<Index>(j)) : T(1)) +
                  (norm.bias ? weight(*norm.bias, 0, static_cast<Index>(j)) : T(0));
@@ -134,6 +153,10 @@ class Forward {
     const Index kv = head * a.n_kv_heads / a.n_heads;
     T z = T(0);
     const auto* xlnet = std::get_if<XlnetPositions>(&a.positions);
+    if (const auto* t5 = std::get_if<T5Positions>(&a.positions)) {
+      // Not scaled, while the caller scales: the scale of every T5 is 1, and this divides it out for any other.
+      z += weight(t5->bias, t5_bucket(j - i, t5->bias.rows, t5->max_distance), head) / T(a.scale);
+    }
     for (Index c = 0; c < d; ++c) {
       const T query = q[static_cast<std::size_t>(i)][static_cast<std::size_t>(head * d + c)];
       const T key = k[static_cast<std::size_t>(j)][static_cast<std::size_t>(kv * d + c)];
@@ -142,7 +165,7 @@ class Forward {
       T r = T(0);
       const Index width = xlnet->r.n_in();
       for (Index m = 0; m < width / 2; ++m) {
-        // The table is data (sinusoid_test.cc looks at it); row n - 1 - (i - j).
+        // The table is data (position_tables_test.cc looks at it); row n - 1 - (i - j).
         const Matrix<float> table = xlnet_sinusoid(sample_->n_tokens(), width);
         const Index t = sample_->n_tokens() - 1 - (i - j);
         r += T(table(t, m)) * weight(xlnet->r.w, head * d + c, m) +
@@ -158,28 +181,47 @@ class Forward {
     return z;
   }
 
+  // Complex multiplication of (x_c, x_{c + d/2}) by e^{i p w_c} in each head.
+  static Table<T> rotated(const Attention& a, Table<T> x) {
+    const auto* rotary = std::get_if<RotaryPositions>(&a.positions);
+    const auto d = static_cast<std::size_t>(a.d_head);
+    for (std::size_t p = 0; rotary && p < x.size(); ++p) {
+      for (std::size_t first = 0; first < x[p].size(); first += d) {
+        for (std::size_t c = 0; c < d / 2; ++c) {
+          const double w = std::pow(rotary->base, -2.0 * static_cast<double>(c) / static_cast<double>(d));
+          const T cosine = T(std::cos(static_cast<double>(p) * w));
+          const T sine = T(std::sin(static_cast<double>(p) * w));
+          const T re = x[p][first + c];
+          const T im = x[p][first + c + d / 2];
+          x[p][first + c] = re * cosine - im * sine;
+          x[p][first + c + d / 2] = re * sine + im * cosine;
+        }
+      }
+    }
+    return x;
+  }
+
   Table<T> apply(const Attention& a, const Table<T>& x) const {
-    using std::exp;
     const Index n = static_cast<Index>(x.size());
-    const Table<T> q = linear(a.q, x);
-    const Table<T> k = linear(a.k, x);
+    const Table<T> q = rotated(a, linear(a.q, x));
+    const Table<T> k = rotated(a, linear(a.k, x));
     const Table<T> v = linear(a.v, x);
     Table<T> mixed(x.size(), std::vector<T>(static_cast<std::size_t>(a.n_heads * a.d_head), T(0)));
     for (Index h = 0; h < a.n_heads; ++h) {
       for (Index i = 0; i < n; ++i) {
-        T sum = T(0);
         std::vector<T> p(x.size(), T(0));
+        std::vector<bool> seen(x.size(), false);
         for (Index j = 0; j < n; ++j) {
-          const bool real = sample_->valid.empty() || sample_->valid[static_cast<std::size_t>(j)] != 0;
-          if (!a.mask.allows(i, j) || !real) continue;
-          p[static_cast<std::size_t>(j)] = exp(T(logit(a, h, i, j, q, k) * T(a.scale)));
-          sum += p[static_cast<std::size_t>(j)];
+          const auto at = static_cast<std::size_t>(j);
+          seen[at] = a.mask.allows(i, j) && (sample_->valid.empty() || sample_->valid[at] != 0);
+          if (seen[at]) p[at] = logit(a, h, i, j, q, k) * T(a.scale);
         }
-        for (Index j = 0; j < n && sum > T(0); ++j) {
+        softmax(p, seen);
+        for (Index j = 0; j < n; ++j) {
           for (Index c = 0; c < a.d_head; ++c) {
             const Index kv = h * a.n_kv_heads / a.n_heads;
             mixed[static_cast<std::size_t>(i)][static_cast<std::size_t>(h * a.d_head + c)] +=
-                p[static_cast<std::size_t>(j)] / sum *
+                p[static_cast<std::size_t>(j)] *
                 v[static_cast<std::size_t>(j)][static_cast<std::size_t>(kv * a.d_head + c)];
           }
         }
@@ -191,6 +233,7 @@ class Forward {
   Table<T> input(const Sample& sample) const {
     Table<T> x;
     if (const auto* hidden = std::get_if<HiddenState>(&sample.content)) return rows_of(hidden->values);
+    if (const auto* image = std::get_if<Pixels>(&sample.content)) return patches_of(image->values);
     if (const auto* features = std::get_if<Features>(&sample.content)) {
       x = rows_of(features->values);
     } else {
@@ -210,6 +253,31 @@ class Forward {
       if (const auto* f = std::get_if<Linear>(&stage)) x = linear(*f, x);
       if (const auto* n = std::get_if<Norm>(&stage)) x = norm(*n, x);
       if (const auto* a = std::get_if<Activation>(&stage)) x = apply(Elementwise{*a}, x);
+    }
+    return x;
+  }
+
+  // A convolution whose stride is its size, then the class token and the positions.
+  Table<T> patches_of(const Matrix<double>& pixels) const {
+    const auto& input = std::get<PatchInput>(network_.input.source);
+    const Index side = input.image / input.patch;
+    const Index d = input.projection.n_out();
+    Table<T> x(static_cast<std::size_t>(input.n_tokens()), std::vector<T>(static_cast<std::size_t>(d)));
+    for (Index t = 0; t < input.n_tokens(); ++t) {
+      for (Index o = 0; o < d; ++o) {
+        T sum = t == 0 ? weight(input.class_token, 0, o) : weight(*input.projection.b, 0, o);
+        for (Index c = 0; t > 0 && c < input.channels; ++c) {
+          for (Index r = 0; r < input.patch; ++r) {
+            for (Index k = 0; k < input.patch; ++k) {
+              const Index row = (t - 1) / side * input.patch + r;
+              const Index col = (t - 1) % side * input.patch + k;
+              sum += weight(input.projection.w, o, (c * input.patch + r) * input.patch + k) *
+                     T(pixels(c, row * input.image + col));
+            }
+          }
+        }
+        x[static_cast<std::size_t>(t)][static_cast<std::size_t>(o)] = sum + weight(input.positions, 0, t * d + o);
+      }
     }
     return x;
   }

@@ -26,6 +26,10 @@ Norm NetworkBuilder::layer_norm(const std::string& prefix, Index width, double e
           tensor(prefix + ".bias", {width}, constant(0))};
 }
 
+Norm NetworkBuilder::rms_norm(const std::string& prefix, Index width, double eps) {
+  return {Norm::Kind::kRms, eps, tensor(prefix + ".weight", {width}, constant(1)), {}};
+}
+
 Attention plain_attention(Index n_heads, Index d_model, const Config& config) {
   if (d_model % n_heads != 0) config.fail(fmt::format("{} heads do not divide the width {}", n_heads, d_model));
   Attention attention;

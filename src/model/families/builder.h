@@ -25,6 +25,8 @@ class NetworkBuilder {
   Linear linear(const std::string& prefix, Index n_in, Index n_out, Init init, bool bias = true);
   // prefix.weight, ones, and prefix.bias, zeros.
   Norm layer_norm(const std::string& prefix, Index width, double eps);
+  // prefix.weight, ones.
+  Norm rms_norm(const std::string& prefix, Index width, double eps);
 
   void add(const SubLayer& layer) { network_.layers.push_back(layer); }
   Network& network() { return network_; }
@@ -39,7 +41,11 @@ class NetworkBuilder {
 Network make_albert(const Config& config);
 Network make_bert(const Config& config);  // also roberta and electra, which differ in positions and embedding width
 Network make_distilbert(const Config& config);
+Network make_gpt2(const Config& config);
+Network make_llama(const Config& config);
 Network make_san(const Config& config);
+Network make_t5(const Config& config);  // its encoder
+Network make_vit(const Config& config);
 Network make_xlnet(const Config& config);
 
 // Sizes that every family has; checks that the heads divide the width. Attention with logits scaled by 1/sqrt(d_head).

@@ -15,8 +15,9 @@ struct Family {
 };
 
 constexpr Family kFamilies[] = {
-    {"albert", make_albert}, {"bert", make_bert}, {"distilbert", make_distilbert}, {"electra", make_bert},
-    {"roberta", make_bert},  {"san", make_san},   {"xlnet", make_xlnet},
+    {"albert", make_albert}, {"bert", make_bert},   {"distilbert", make_distilbert}, {"electra", make_bert},
+    {"gpt2", make_gpt2},     {"llama", make_llama}, {"roberta", make_bert},          {"san", make_san},
+    {"t5", make_t5},         {"vit", make_vit},     {"xlnet", make_xlnet},
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <rankfall/matrix.h>
 
+// Constants of position schemes that are the same for every weight.
+
 namespace rankfall {
 
 // XLNet's table of relative positions: row t is (sin(m w_0), .., sin(m w_k), cos(m w_0), ..) with w_i = 10000^(-2i/d)
@@ -11,5 +13,15 @@ namespace rankfall {
 // PyTorch uses: it is the table the models were trained with, and everybody else's float64 results contain it. An exact
 // sine would differ from it by up to 1e-6 at m = 10.
 Matrix<float> xlnet_sinusoid(Index n, Index d);
+
+// T5's bucket of a distance j - i (key minus query) among n_buckets. The logarithm is taken in float32, as in the
+// models' own code, where it decides the bucket at the boundaries.
+Index t5_bucket(Index distance, Index n_buckets, Index max_distance);
+
+// Rotary angles: row p holds p w_c, w_c = base^(-2c/d_head), c = 0..d_head/2-1.
+struct RotaryTable {
+  Matrix<double> cos, sin;
+};
+RotaryTable rotary_table(Index n, Index d_head, double base);
 
 }  // namespace rankfall
