@@ -2,11 +2,13 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include <rankfall/error.h>
 #include <rankfall/version.h>
 
@@ -16,13 +18,8 @@ constexpr int kUsage = 2;
 constexpr int kNoMemory = 4;
 constexpr int kBug = 70;
 
-// Error texts quote what people and files said; control characters in it are not for the terminal.
 int fail(int code, std::string text) {
-  for (char& c : text) {
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    if (control && c != '\n') c = '?';
-  }
-  fmt::print(stderr, "rankfall: {}\n", text);
+  fmt::print(stderr, "rankfall: {}\n", rankfall::cli::harmless(std::move(text)));
   return code;
 }
 
@@ -39,6 +36,8 @@ int main(int argc, char** argv) {
   });
   try {
     rankfall::cli::add_measure_command(app);
+    rankfall::cli::add_capture_command(app);
+    rankfall::cli::add_parity_command(app);
     rankfall::cli::add_bench_command(app);
     app.parse(argc, argv);
     return 0;

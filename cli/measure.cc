@@ -42,19 +42,6 @@ std::vector<std::string> shown_metrics(const std::vector<std::string>& asked) {
   return shown;
 }
 
-void check_thresholds(const std::vector<Threshold>& thresholds, const Result& result) {
-  std::string broken;
-  for (const Threshold& threshold : thresholds) {
-    for (const Row& row : violations(threshold, result)) {
-      const std::string head = row.head ? fmt::format(" head {}", *row.head) : "";
-      const std::string layer = row.layer ? fmt::format(" {} {}", row.head ? "block" : "layer", *row.layer) : "";
-      broken += fmt::format("\n  {} {}{}{}: {} = {:.6g}", row.model, row.variant, layer, head, row.metric,
-                            row.mean.value_or(0));
-    }
-  }
-  if (!broken.empty()) throw Error(ErrorKind::kClaim, "--fail-if: the condition holds for" + broken);
-}
-
 // What can be known of a threshold before measuring: its metric and its variant will occur.
 void check_will_occur(const Threshold& threshold, const MeasureOptions& options) {
   bool measured = false;
@@ -107,28 +94,26 @@ void add_measure_command(CLI::App& app) {
   sub->footer(
       "Examples:\n"
       "  rankfall measure\n"
+      "  rankfall measure path/to/bert-base-uncased --random-tokens zipf\n"
       "  rankfall measure bert-tiny@init --variant san --variant full --metrics rank\n"
       "  rankfall measure san:layers=24,heads=8,dim=512,norm=pre,mlp=2048 --tokens 256 --format csv\n"
       "  rankfall measure bert-base@init albert-base@init xlnet-base@init --seeds 10 --random-tokens zipf "
       "--compare-published");
-  sub->add_option("MODEL", command->models,
-                  "presets at random initialisation (bert-base@init, ...) or san:layers=..,heads=..,dim=..")
-      ->capture_default_str();
+  sub->add_option("MODEL", command->models, kModelHelp)->capture_default_str();
   add_variant_options(*sub, command->variants);
   sub->add_option(
          "--metrics", command->options.metrics,
          "further metrics, joined by commas: spectral, rank, attention, all, or single names such as rank.stable")
       ->delimiter(',')
       ->allow_extra_args(false);
-  add_input_options(*sub, command->options);
+  add_input_options(*sub, command->options.input);
+  add_seed_option(*sub, command->options.seed);
   sub->add_option("--seeds", command->options.n_seeds, "repeat with this many seeds, from --seed on")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   add_precision_option(*sub, command->options.precision);
   add_threads_option(*sub);
-  sub->add_option("--fail-if", command->fail_if,
-                  "exit with 5 if METRIC@LAYER>VALUE holds, e.g. 'cosine.mean@last>0.99'")
-      ->allow_extra_args(false);
+  add_fail_if_option(*sub, command->fail_if);
   sub->add_flag(
       "--compare-published", command->compare,
       "compare with the published Figure 2 at initialisation; implies --as-published; exit 5 if it disagrees");

@@ -1,6 +1,10 @@
 #include "cli/options.h"
 
+#include <algorithm>
+#include <charconv>
 #include <map>
+
+#include <fmt/format.h>
 
 #include <rankfall/error.h>
 #include <rankfall/parallel.h>
@@ -51,25 +55,79 @@ void add_threads_option(CLI::App& app) {
       ->default_str("0");
 }
 
-void add_input_options(CLI::App& app, MeasureOptions& options) {
+void add_input_options(CLI::App& app, InputOptions& options) {
+  auto* ids = app.add_option("--ids", options.ids, "token ids (input_ids): safetensors, npy or JSON");
+  auto* hidden = app.add_option("--hidden", options.hidden, "states that enter the first block (hidden_states)");
+  auto* pixels = app.add_option("--pixels", options.pixels, "images for ViT (pixel_values), scaled and normalised");
+  for (auto* file : {ids, hidden, pixels}) file->type_name("FILE")->group("Input");
+  ids->excludes(hidden)->excludes(pixels);
+  hidden->excludes(pixels);
   app.add_option("--samples", options.n_samples, "how many samples")
       ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  app.add_option("--tokens", options.n_tokens, "tokens in each")
+      ->default_str("all of a file, 32 random ones")
+      ->group("Input");
+  app.add_option("--tokens", options.n_tokens, "tokens in each: longer ones are cut, shorter ones left out")
       ->check(CLI::Range(1, 16'777'216))
-      ->capture_default_str();
+      ->default_str("as in the file, 128 random ones")
+      ->group("Input");
   static const std::map<std::string, TokenLaw> laws = {{"uniform", TokenLaw::kUniform}, {"zipf", TokenLaw::kZipf}};
   app.add_option("--random-tokens", options.token_law,
                  "law of random token ids: uniform, or zipf (frequencies as in text, so tokens repeat)")
       ->transform(CLI::CheckedTransformer(laws))
-      ->default_str("uniform");
-  app.add_option("--seed", options.seed, "seed of weights and inputs")
+      ->default_str("uniform")
+      ->group("Input");
+}
+
+void add_seed_option(CLI::App& app, std::uint64_t& seed) {
+  app.add_option("--seed", seed, "seed of weights and inputs")
       ->check(CLI::Validator(
           [](std::string& text) {
             return text.starts_with('-') ? std::string("expected a whole number from 0") : std::string();
           },
           ""))
       ->capture_default_str();
+}
+
+std::vector<Index> parse_indices(const std::string& option, std::string_view text) {
+  std::vector<Index> indices;
+  const auto fail = [&](std::string_view item) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} '{}': expected numbers or ranges such as 0,5,8-11", option, item));
+  };
+  constexpr Index kMost = Index{1} << 24;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    Index first = 0;
+    const char* end = item.data() + item.size();
+    const auto [stop, error] = std::from_chars(item.data(), end, first);
+    if (error != std::errc{}) fail(item);
+    Index last = first;
+    if (stop != end) {
+      const auto [stop_last, error_last] = std::from_chars(stop + 1, end, last);
+      if (*stop != '-' || error_last != std::errc{} || stop_last != end || first < 0 || last < first) fail(item);
+    }
+    if (last - first >= kMost - static_cast<Index>(indices.size())) fail(item);
+    for (Index i = first; i <= last; ++i) indices.push_back(i);
+  }
+  return indices;
+}
+
+void add_fail_if_option(CLI::App& app, std::vector<std::string>& conditions) {
+  app.add_option("--fail-if", conditions, "exit with 5 if METRIC@LAYER>VALUE holds, e.g. 'cosine.mean@last>0.99'")
+      ->allow_extra_args(false);
+}
+
+void check_thresholds(const std::vector<Threshold>& thresholds, const Result& result) {
+  std::string broken;
+  for (const Threshold& threshold : thresholds) {
+    for (const Row& row : violations(threshold, result)) {
+      const std::string head = row.head ? fmt::format(" head {}", *row.head) : "";
+      const std::string layer = row.layer ? fmt::format(" {} {}", row.head ? "block" : "layer", *row.layer) : "";
+      broken += fmt::format("\n  {} {}{}{}: {} = {:.6g}", row.model, row.variant, layer, head, row.metric,
+                            row.mean.value_or(0));
+    }
+  }
+  if (!broken.empty()) throw Error(ErrorKind::kClaim, "--fail-if: the condition holds for" + broken);
 }
 
 void add_precision_option(CLI::App& app, Precision& precision) {

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
-#include <rankfall/measure.h>
+#include <rankfall/input.h>
+#include <rankfall/precision.h>
+#include <rankfall/threshold.h>
 #include <rankfall/variants.h>
 
 // Options that several subcommands share.
@@ -25,8 +29,23 @@ std::vector<Variant> chosen_variants(const VariantOptions& options);
 // --threads, applied when parsed. 0: all cores.
 void add_threads_option(CLI::App& app);
 
-// --seed, --samples, --tokens, --random-tokens.
-void add_input_options(CLI::App& app, MeasureOptions& options);
+// --ids, --hidden, --pixels, --samples, --tokens, --random-tokens.
+void add_input_options(CLI::App& app, InputOptions& options);
+
+// --seed.
+void add_seed_option(CLI::App& app, std::uint64_t& seed);
+
+// MODEL as every command describes it.
+inline constexpr const char* kModelHelp =
+    "directory with config.json and model.safetensors, preset at random initialisation (bert-base@init, ...), or "
+    "san:layers=..,heads=..,dim=..";
+
+// "0,5,8-11" -> 0 5 8 9 10 11; single numbers may be negative. Error(kUsage), naming the option, on anything else.
+std::vector<Index> parse_indices(const std::string& option, std::string_view text);
+
+// --fail-if, and what becomes of it after the result is written: Error(kClaim) that lists where the condition holds.
+void add_fail_if_option(CLI::App& app, std::vector<std::string>& conditions);
+void check_thresholds(const std::vector<Threshold>& thresholds, const Result& result);
 
 // --precision f32|f64.
 void add_precision_option(CLI::App& app, Precision& precision);

@@ -32,16 +32,19 @@ std::optional<Format> format_of_file(const std::filesystem::path& file) {
   return ending.empty() ? std::nullopt : format_of_name(ending.substr(1));
 }
 
-// A long job must not end in "no such directory".
 void check(const OutputOptions& options) {
   if (!has_file(options)) return;
-  const auto refuse = [&](const std::string& why) {
-    throw CLI::ValidationError("--output", options.file + ": " + why);
-  };
   if (!options.format_given && !format_of_file(options.file)) {
-    refuse("its ending names no format (.csv, .json, .txt); give --format");
+    throw CLI::ValidationError("--output",
+                               options.file + ": its ending names no format (.csv, .json, .txt); give --format");
   }
-  const std::filesystem::path file = options.file;
+  check_writable("--output", options.file);
+}
+
+}  // namespace
+
+void check_writable(const std::string& option, const std::filesystem::path& file) {
+  const auto refuse = [&](const std::string& why) { throw CLI::ValidationError(option, file.string() + ": " + why); };
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) refuse("is a directory, expected a file's name");
   if (file.has_parent_path() && !std::filesystem::is_directory(file.parent_path(), error)) {
@@ -52,8 +55,6 @@ void check(const OutputOptions& options) {
     refuse("nothing can be written to the directory " + parent);
   }
 }
-
-}  // namespace
 
 void add_output_options(CLI::App& app, OutputOptions& options) {
   app.add_option("--format", options.format,
@@ -77,7 +78,14 @@ Format output_format(const OutputOptions& options) {
   throw Error(ErrorKind::kUsage, fmt::format("--format {}: expected table, csv or json", options.format));
 }
 
+void print_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", harmless(note));
+}
+
 void write_result(const Result& result, const OutputOptions& options, TableOptions table) {
+  for (const auto& [key, value] : result.manifest.entries) {
+    if (key == "notes") print_notes(std::get<std::vector<std::string>>(value));
+  }
   const Format format = output_format(options);
   std::exception_ptr not_saved;
   if (has_file(options)) {
@@ -97,6 +105,14 @@ void write_result(const Result& result, const OutputOptions& options, TableOptio
   table.unicode = table.unicode && wants_unicode();
   write_stdout(to_table(result, table));
   if (not_saved) std::rethrow_exception(not_saved);
+}
+
+std::string harmless(std::string text) {
+  for (char& c : text) {
+    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    if (control && c != '\n') c = '?';
+  }
+  return text;
 }
 
 void write_stdout(std::string_view text) {

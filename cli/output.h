@@ -1,6 +1,9 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -25,9 +28,20 @@ void add_output_options(CLI::App& app, OutputOptions& options);
 Format output_format(const OutputOptions& options);
 
 // Writes the file, if one was asked for, then prints the table (or, without a file, the chosen format). Colour, width
-// and character set of the printed table are set here from the terminal; the file's table is plain. Throws Error kInput
+// and character set of the printed table are set here from the terminal; the file's table is plain. The manifest's
+// `notes` go to standard error. Throws Error kInput
 // if either cannot be written.
 void write_result(const Result& result, const OutputOptions& options, TableOptions table = {});
+
+// Throws CLI::ValidationError unless a file of that name can be written: a long job must not end in "no such
+// directory".
+void check_writable(const std::string& option, const std::filesystem::path& file);
+
+// To standard error, a line each.
+void print_notes(const std::vector<std::string>& notes);
+
+// Texts quote what people and files said; control characters in it are not for the terminal.
+std::string harmless(std::string text);
 
 // All of `text` to standard output. Throws Error kInput if that fails, also when the reader went away (SIGPIPE is
 // ignored from the first call on).

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include <rankfall/export.h>
+#include <rankfall/input.h>
 #include <rankfall/model.h>
+#include <rankfall/precision.h>
 #include <rankfall/progress.h>
 #include <rankfall/result.h>
 #include <rankfall/sample.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {
-
-enum class Precision { kF32, kF64 };
 
 struct MeasureOptions {
   // Empty: the four variants of the paper, as labelled.
@@ -24,11 +24,9 @@ struct MeasureOptions {
   std::vector<std::string> metrics;
   Precision precision = Precision::kF32;
   std::uint64_t seed = 0;
-  // Seeds seed .. seed + n_seeds - 1, each with its own weights and inputs; for drawn weights only.
+  // Seeds seed .. seed + n_seeds - 1, each with its own drawn weights and random inputs, as far as these are drawn.
   Index n_seeds = 1;
-  Index n_samples = 32;
-  Index n_tokens = 128;
-  TokenLaw token_law = TokenLaw::kUniform;
+  InputOptions input;
 
   Progress progress;
 };
@@ -40,8 +38,7 @@ struct MeasureOptions {
 // floor".
 RANKFALL_API Result measure(std::span<const std::string> models, const MeasureOptions& options);
 
-// The same for one open model and given samples; seed, n_seeds, n_samples, n_tokens and
-// token_law of the options are not used.
+// The same for one open model and given samples; seed, n_seeds and input of the options are not used.
 RANKFALL_API Result measure(const Model& model, std::span<const Sample> samples, const MeasureOptions& options);
 
 // A metric that `measure` knows, or a group of them, with the group's members.

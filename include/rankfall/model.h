@@ -17,11 +17,14 @@ struct Model {
   std::string name;
   Network network;
   std::shared_ptr<const WeightSource> weights;
-  bool drawn = false;  // weights are a seeded random initialisation
+  bool drawn = false;              // weights are a seeded random initialisation
+  std::vector<std::string> notes;  // what a person should know, e.g. layers of the file that config.json leaves out
 };
 
-// `spec` is a preset at random initialisation, `bert-base@init`, or a specification, `san:layers=12,heads=12,dim=768`
-// (docs/formats.md). Weights are drawn when they are needed, from `seed`. Throws Error(kUsage) on an impossible one.
+// `spec` is a directory with config.json and model.safetensors (or its parts and their index), a preset at random
+// initialisation, `bert-base@init`, or a specification, `san:layers=12,heads=12,dim=768` (docs/formats.md). Weights of
+// the latter two are drawn when they are needed, from `seed`. Throws Error: kUsage on an impossible specification,
+// kInput on files that cannot be read or do not fit.
 RANKFALL_API Model open_model(std::string_view spec, std::uint64_t seed);
 
 // Names that open_model takes with "@init".

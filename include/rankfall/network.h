@@ -79,10 +79,15 @@ struct T5Positions {
   Index max_distance = 128;
 };
 
-// Llama: channels c and c + d_head/2 of queries and keys are turned as a pair by the angle position *
-// base^(-2c/d_head).
+// Llama: channels c and c + d_head/2 of queries and keys are turned as a pair by the angle position * w_c, with
+// w_c = base^(-2c/d_head). Models stretched to longer inputs divide slow frequencies by `factor`: all of them, or, when
+// `original` > 0 ("llama3"), those that turn less than `low` times in `original` tokens, none that turn more than
+// `high` times, and in between a mixture.
 struct RotaryPositions {
   double base = 10000;
+  double factor = 1;
+  double original = 0;
+  double low = 1, high = 4;
 };
 
 using Positions = std::variant<NoPositions, XlnetPositions, T5Positions, RotaryPositions>;

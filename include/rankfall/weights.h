@@ -46,6 +46,9 @@ class RANKFALL_API WeightSource {
 
   // Rows [first, first + count) of tensor number `tensor` of Network::tensors, seen as a matrix; dense, row-major.
   virtual TensorData rows(int tensor, Index first, Index count) const = 0;
+
+  // SHA-256 of the files (docs/formats.md), which reads all of them; empty when there are none.
+  virtual std::string digest() const { return {}; }
 };
 
 }  // namespace rankfall

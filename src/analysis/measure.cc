@@ -8,6 +8,9 @@
 
 #include "analysis/measure_observer.h"
 #include "analysis/metrics.h"
+#include "analysis/part_of.h"
+#include "analysis/provenance.h"
+#include "input/inputs.h"
 #include "linalg/blas_info.h"
 #include "model/memory.h"
 #include "result/manifest.h"
@@ -118,17 +121,11 @@ std::vector<Variant> variants_or_default(const MeasureOptions& options) {
   return options.variants.empty() ? paper_variants(false) : options.variants;
 }
 
-MemoryPlan memory_plan(Index n_samples, Index n_tokens, std::span<const std::size_t> chosen,
+MemoryPlan memory_plan(const Model& model, const InputSize& size, std::span<const std::size_t> chosen,
                        const MeasureOptions& options) {
   const auto of_whole_attention = [](std::size_t i) { return all_metrics()[i].kind == MetricKind::kAttention; };
-  return {n_samples, n_tokens, options.precision == Precision::kF32 ? sizeof(float) : sizeof(double),
-          std::ranges::any_of(chosen, of_whole_attention)};
-}
-
-// Progress of one of `count` equal jobs, as progress of all.
-Progress part_of(const Progress& progress, double index, double count, const std::string& what) {
-  if (!progress) return {};
-  return [=](double done, double total, std::string_view) { progress(index + done / total, count, what); };
+  return {size.n_samples, size.n_tokens, options.precision == Precision::kF32 ? sizeof(float) : sizeof(double),
+          std::ranges::any_of(chosen, of_whole_attention), model.drawn};
 }
 
 std::vector<Cell> measure_variant(const Model& model, const Variant& variant, std::span<const Sample> samples,
@@ -165,11 +162,8 @@ Result measure(const Model& model, std::span<const Sample> samples, const Measur
   Result result{"measure", manifest_of(options), {}};
   const auto chosen = select_metrics(options.metrics);
   const auto variants = variants_or_default(options);
-  Index n_tokens = 1;
-  for (const Sample& sample : samples) n_tokens = std::max(n_tokens, sample.n_tokens());
   for (std::size_t v = 0; v < variants.size(); ++v) {
-    check_memory(apply(variants[v], model.network),
-                 memory_plan(static_cast<Index>(samples.size()), n_tokens, chosen, options));
+    check_memory(apply(variants[v], model.network), memory_plan(model, size_of(samples), chosen, options));
     const Progress progress = part_of(options.progress, static_cast<double>(v), static_cast<double>(variants.size()),
                                       model.name + " " + variants[v].name);
     const auto cells = measure_variant(model, variants[v], samples, chosen, options.precision, progress);
@@ -185,47 +179,55 @@ Result measure(std::span<const std::string> models, const MeasureOptions& option
     throw Error(ErrorKind::kUsage,
                 fmt::format("seed {} and {} seeds go beyond the largest seed", options.seed, options.n_seeds));
   }
-  if (options.n_seeds < 1 || options.n_samples < 1) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} seeds, {} samples; expected at least 1 of each", options.n_seeds, options.n_samples));
+  if (options.n_seeds < 1) {
+    throw Error(ErrorKind::kUsage, fmt::format("{} seeds; expected at least 1", options.n_seeds));
   }
   Result result{"measure", manifest_of(options), {}};
-  add(result.manifest, "models", std::vector<std::string>(models.begin(), models.end()));
   add(result.manifest, "seed", options.seed);
   add(result.manifest, "seeds", std::int64_t{options.n_seeds});
-  add(result.manifest, "samples", std::int64_t{options.n_samples});
-  add(result.manifest, "tokens", std::int64_t{options.n_tokens});
-  add(result.manifest, "input", options.token_law == TokenLaw::kZipf ? "random, zipf" : "random, uniform");
-  add(result.manifest, "weights", "drawn at initialisation, philox4x32-10");
 
   const auto chosen = select_metrics(options.metrics);
   const auto variants = variants_or_default(options);
   const double floor = floor_of(options.precision);
   // What can be refused is refused before the first long computation.
+  std::vector<Inputs> given;  // from a file: the same for every seed
+  Provenance provenance;
   for (std::size_t i = 0; i < models.size(); ++i) {
     if (std::ranges::find(models.first(i), models[i]) != models.first(i).end()) {
       throw Error(ErrorKind::kUsage, fmt::format("model '{}' is given twice", models[i]));
     }
     const Model model = open_model(models[i], options.seed);
-    for (const Variant& variant : variants) {
-      check_memory(apply(variant, model.network), memory_plan(options.n_samples, options.n_tokens, chosen, options));
+    if (options.n_seeds > 1 && !model.drawn && options.input.from_file()) {
+      throw Error(ErrorKind::kUsage, fmt::format("{} seeds, but neither the weights of {} nor its inputs are random",
+                                                 options.n_seeds, models[i]));
     }
-    random_samples(model.network, options.seed, 1, options.n_tokens);
+    const bool from_file = options.input.from_file();
+    if (from_file) given.push_back(open_inputs(model.network, options.input, options.seed));
+    const InputSize size = from_file ? size_of(given.back().samples) : random_size(model.network, options.input);
+    for (const Variant& variant : variants) {
+      check_memory(apply(variant, model.network), memory_plan(model, size, chosen, options));
+    }
+    InputOptions one = options.input;
+    one.n_samples = 1;
+    provenance.add(model, from_file ? given.back().source : open_inputs(model.network, one, options.seed).source, size);
+    if (from_file) provenance.add_notes(given.back().notes);
   }
+  provenance.write(result.manifest);
 
   const double n_jobs = static_cast<double>(models.size() * variants.size()) * static_cast<double>(options.n_seeds);
   double job = 0;
-  for (const std::string& spec : models) {
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    const std::string& spec = models[m];
     std::vector<std::vector<Cell>> over_seeds(variants.size());
     std::vector<std::vector<Row>> rows(variants.size());
     for (Index s = 0; s < options.n_seeds; ++s) {
       const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(s);
       const Model model = open_model(spec, seed);
-      const auto samples = random_samples(model.network, seed, options.n_samples, options.n_tokens, options.token_law);
+      const Inputs inputs = options.input.from_file() ? given[m] : open_inputs(model.network, options.input, seed);
       for (std::size_t v = 0; v < variants.size(); ++v) {
         std::string what = spec + " " + variants[v].name;
         if (options.n_seeds > 1) what += fmt::format(" seed {}", seed);
-        const auto cells = measure_variant(model, variants[v], samples, chosen, options.precision,
+        const auto cells = measure_variant(model, variants[v], inputs.samples, chosen, options.precision,
                                            part_of(options.progress, job++, n_jobs, what));
         if (over_seeds[v].empty()) over_seeds[v] = make_cells(model.network, chosen);
         for (std::size_t c = 0; c < cells.size(); ++c) {

@@ -74,4 +74,10 @@ std::string Config::text(std::string_view key, std::string_view fallback) const 
   return value->get<std::string>();
 }
 
+std::optional<Config> Config::object(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (!value) return std::nullopt;
+  return Config(*value, fmt::format("{}: '{}'", where_, key), kind_);
+}
+
 }  // namespace rankfall

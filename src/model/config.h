@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,8 @@ class Config {
   bool flag(std::string_view key, bool fallback) const;
   std::string text(std::string_view key) const;
   std::string text(std::string_view key, std::string_view fallback) const;
+  // The object under `key`; null when absent. Its errors name the key.
+  std::optional<Config> object(std::string_view key) const;
 
   [[noreturn]] void fail(const std::string& problem) const;
   const std::string& where() const { return where_; }

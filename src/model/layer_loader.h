@@ -61,7 +61,7 @@ class LayerLoader {
   }
 
   void make_tables(const Attention& attention, const RotaryPositions& rotary, LoadedLayer<T>& next) {
-    const RotaryTable table = rotary_table(max_tokens_, attention.d_head, rotary.base);
+    const RotaryTable table = rotary_table(max_tokens_, attention.d_head, rotary);
     next.rotary_cos = table.cos.cast<T>();
     next.rotary_sin = table.sin.cast<T>();
   }

@@ -54,7 +54,7 @@ double memory_needed(const Network& network, const MemoryPlan& plan) {
       if (counted.insert({slice.tensor, slice.col}).second) all_weights += elements(slice);
     }
   }
-  const double kept = std::max(std::min(all_weights * 4, 4.0 * (1 << 30)), weights * 4);
+  const double kept = plan.drawn ? std::max(std::min(all_weights * 4, 4.0 * (1 << 30)), weights * 4) : 0;
   const double states = static_cast<double>(plan.n_samples) * n * (d + 1);
   const double whole = plan.whole_attention ? n * n * (scalar + 2 * sizeof(double)) * threads() : 0;
   return (states + widest * threads() + 2 * weights) * scalar + kept + whole;

@@ -4,10 +4,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "io/json_limits.h"
+#include "model/checkpoint.h"
 #include "model/families/families.h"
 #include "model/presets.h"
 #include <rankfall/error.h>
@@ -84,6 +86,30 @@ nlohmann::json san_value(std::string_view spec, const SanKey& key, std::string_v
   throw usage(spec, fmt::format("{}={}, expected a number", key.key, text));
 }
 
+// A model that is neither a preset nor a specification: a directory, or a mistake.
+Model open_path(std::string_view spec) {
+  const std::filesystem::path path = spec;
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return open_checkpoint(path);
+  if (std::filesystem::exists(path, error)) {
+    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: is a file, expected a directory with config.json and model.safetensors; did you mean "
+                            "{}?",
+                            spec, folder.string()));
+  }
+  if (preset_config(spec)) throw usage(spec, fmt::format("did you mean {}@init?", spec));
+  const bool is_path = spec.starts_with('/') || spec.starts_with('.') || spec.starts_with('~') || spec.ends_with('/');
+  if (is_path) {
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: no such directory; expected one with config.json and model.safetensors", spec));
+  }
+  throw usage(spec, fmt::format("expected a directory with config.json and model.safetensors, a specification such as "
+                                "san:layers=12,heads=12,dim=768, or a preset: {}@init. Nothing is downloaded: `hf "
+                                "download NAME --local-dir DIR` gets a model from the hub",
+                                fmt::join(preset_names(), "@init, ")));
+}
+
 }  // namespace
 
 nlohmann::json san_config(std::string_view spec) {
@@ -124,12 +150,7 @@ Model open_model(std::string_view spec, std::uint64_t seed) {
     }
     model.network = make_network(Config(parse_json(*config, spec), std::string(spec), ErrorKind::kUsage));
   } else {
-    const bool forgot = preset_config(spec).has_value();
-    throw usage(spec, forgot
-                          ? fmt::format("did you mean {}@init?", spec)
-                          : fmt::format("expected a preset such as bert-base@init (known: {}) or a specification such "
-                                        "as san:layers=12,heads=12,dim=768",
-                                        fmt::join(preset_names(), ", ")));
+    return open_path(spec);
   }
   model.weights = draw_weights(model.network.tensors, seed);
   model.drawn = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include <sleef.h>
@@ -41,14 +42,27 @@ Index t5_bucket(Index distance, Index n_buckets, Index max_distance) {
   return ahead + std::min(bucket, half - 1);
 }
 
-RotaryTable rotary_table(Index n, Index d_head, double base) {
+namespace {
+
+double rotary_frequency(double frequency, const RotaryPositions& rotary) {
+  if (rotary.original <= 0) return frequency / rotary.factor;
+  const double turns = rotary.original * frequency / (2 * std::numbers::pi);
+  if (turns > rotary.high) return frequency;
+  if (turns < rotary.low) return frequency / rotary.factor;
+  const double share = (turns - rotary.low) / (rotary.high - rotary.low);
+  return (1 - share) * frequency / rotary.factor + share * frequency;
+}
+
+}  // namespace
+
+RotaryTable rotary_table(Index n, Index d_head, const RotaryPositions& rotary) {
   RotaryTable table{Matrix<double>(n, d_head / 2), Matrix<double>(n, d_head / 2)};
-  for (Index p = 0; p < n; ++p) {
-    for (Index c = 0; c < d_head / 2; ++c) {
-      const double angle =
-          static_cast<double>(p) * std::pow(base, -2.0 * static_cast<double>(c) / static_cast<double>(d_head));
-      table.cos(p, c) = std::cos(angle);
-      table.sin(p, c) = std::sin(angle);
+  for (Index c = 0; c < d_head / 2; ++c) {
+    const double frequency =
+        rotary_frequency(std::pow(rotary.base, -2.0 * static_cast<double>(c) / static_cast<double>(d_head)), rotary);
+    for (Index p = 0; p < n; ++p) {
+      table.cos(p, c) = std::cos(static_cast<double>(p) * frequency);
+      table.sin(p, c) = std::sin(static_cast<double>(p) * frequency);
     }
   }
   return table;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <rankfall/matrix.h>
+#include <rankfall/network.h>
 
 // Constants of position schemes that are the same for every weight.
 
@@ -18,10 +19,10 @@ Matrix<float> xlnet_sinusoid(Index n, Index d);
 // models' own code, where it decides the bucket at the boundaries.
 Index t5_bucket(Index distance, Index n_buckets, Index max_distance);
 
-// Rotary angles: row p holds p w_c, w_c = base^(-2c/d_head), c = 0..d_head/2-1.
+// Rotary angles: row p holds p w_c, c = 0..d_head/2-1.
 struct RotaryTable {
   Matrix<double> cos, sin;
 };
-RotaryTable rotary_table(Index n, Index d_head, double base);
+RotaryTable rotary_table(Index n, Index d_head, const RotaryPositions& rotary);
 
 }  // namespace rankfall

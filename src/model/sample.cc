@@ -112,8 +112,8 @@ Index Sample::n_tokens() const {
 }
 
 void check_sample(const Network& network, const Sample& sample) {
-  check_length(network, sample.n_tokens());
   std::visit([&](const auto& content) { check_content(network, content); }, sample.content);
+  check_length(network, sample.n_tokens());
   check_beside("validity", sample.valid, sample.n_tokens());
   check_beside("segment", sample.segments, sample.n_tokens());
   if (!sample.valid.empty() && std::ranges::none_of(sample.valid, [](auto v) { return v != 0; })) {

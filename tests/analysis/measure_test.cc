@@ -12,8 +12,8 @@ namespace {
 
 MeasureOptions small() {
   MeasureOptions options;
-  options.n_samples = 3;
-  options.n_tokens = 12;
+  options.input.n_samples = 3;
+  options.input.n_tokens = 12;
   return options;
 }
 
@@ -63,7 +63,7 @@ TEST(Measure, NormsAreOrderedAsTheyMustBe) {
 TEST(Measure, PureAttentionReachesTheFloorAndIsMarked) {
   const std::vector<std::string> models = {"bert-tiny@init"};
   MeasureOptions options = small();
-  options.n_tokens = 64;
+  options.input.n_tokens = 64;
   const Result result = measure(models, options);
   EXPECT_EQ(find(result, "san", 2, "relative_residual.composite").verdict, "rounding floor");
   EXPECT_EQ(find(result, "san", 2, "residual.composite").verdict, "rounding floor");
@@ -104,7 +104,7 @@ TEST(Measure, FurtherMetricsOnRequest) {
 // Entropy alone needs only rows of P; with others P is whole. The number is the same.
 TEST(Measure, EntropyByRowsEqualsEntropyOfTheWhole) {
   MeasureOptions rows = small();
-  rows.n_tokens = 150;
+  rows.input.n_tokens = 150;
   rows.metrics = {"attention.entropy"};
   MeasureOptions whole = rows;
   whole.metrics = {"attention.entropy", "attention.dobrushin"};
@@ -155,7 +155,7 @@ TEST(Measure, ResultsDoNotDependOnTheNumberOfThreads) {
 
 TEST(Measure, OneTokenHasNoPairsAndNoResidual) {
   MeasureOptions options = small();
-  options.n_tokens = 1;
+  options.input.n_tokens = 1;
   const Result result = measure(kTiny, options);
   EXPECT_FALSE(find(result, "full", 1, "cosine.mean").mean.has_value());
   EXPECT_EQ(*find(result, "full", 1, "residual.composite").mean, 0);
@@ -171,7 +171,7 @@ TEST(Measure, MistakesAreNamed) {
   options.metrics = {"rank.unstable"};
   EXPECT_THROW(measure(kTiny, options), Error);
   options = small();
-  options.n_tokens = 0;
+  options.input.n_tokens = 0;
   EXPECT_THROW(measure(kTiny, options), Error);
   const std::vector<std::string> wrong = {kTiny[0], "nonsense@init"};
   EXPECT_THROW(measure(wrong, small()), Error);

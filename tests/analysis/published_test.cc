@@ -62,7 +62,7 @@ TEST(Published, NothingToCompareIsAnError) {
   options.n_seeds = 3;
   EXPECT_NO_THROW(check_comparable(bert, options));
   EXPECT_THROW(check_comparable(tiny, options), Error);
-  options.n_tokens = 64;
+  options.input.n_tokens = 64;
   EXPECT_THROW(check_comparable(bert, options), Error);
   options = {};
   EXPECT_THROW(check_comparable(bert, options), Error) << "one seed";

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# cli_test.sh RANKFALL: the command as a person meets it: exit codes, what goes where, nothing half-written.
+# cli_test.sh RANKFALL DATA: the command as a person meets it: exit codes, what goes where, nothing half-written.
 set -uo pipefail
 rankfall=$1
+families=$2/families
 dir=$(mktemp -d)
 trap 'rm -rf -- "$dir"' EXIT
 passed=0
@@ -113,6 +114,47 @@ check "threshold on what was not measured" 2 "is not measured" -- measure "${sma
 expect "a closed pipe is no crash" test "${PIPESTATUS[0]}" -lt 128
 "$rankfall" measure "${small[@]}" > /dev/full 2> "$dir/err"
 expect "a full disk is said" test $? -eq 3
+
+# Checkpoints.
+check "a checkpoint" 0 -- measure "$families/bert" --ids "$families/bert/input.safetensors" --format json
+expect "its digest" grep -q "\"weights_sha256\": *\"$(sha256sum "$families/bert/model.safetensors" | cut -d ' ' -f 1)\"" "$dir/out"
+expect "its input" grep -q '"input": *".*input.safetensors"' "$dir/out"
+check "images" 0 -- measure "$families/vit" --pixels "$families/vit/input.safetensors" --format csv
+check "random input" 0 -- measure "$families/t5" --samples 2 --tokens 9 --format csv
+check "two kinds of input" 2 "" -- measure "$families/bert" --ids a --hidden b
+check "no such input" 3 "No such file" -- measure "$families/bert" --ids "$dir/none.npy"
+check "nothing random to repeat" 2 "neither the weights" -- measure "$families/bert" --ids "$families/bert/input.safetensors" --seeds 2
+check "no such directory" 3 "no such directory" -- measure "$dir/none/"
+check "a directory of nothing" 3 "found nothing" -- measure "$(mktemp -d -p "$dir")"
+cp -r "$families/bert" "$dir/spoilt"
+chmod -R u+w "$dir/spoilt"
+head -c 5000 "$families/bert/model.safetensors" > "$dir/spoilt/model.safetensors"
+check "a truncated file" 3 "spoilt/model.safetensors: " -- measure "$dir/spoilt"
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n' > "$dir/spoilt/model.safetensors"
+check "a Git LFS pointer" 3 "git lfs pull" -- measure "$dir/spoilt"
+mv "$dir/spoilt/model.safetensors" "$dir/spoilt/pytorch_model.bin"
+check "a pickle" 3 "can execute any code" -- measure "$dir/spoilt"
+printf '{"model_type": "mamba"}' > "$dir/spoilt/config.json"
+check "an unknown family" 3 "expected one of albert, bert, distilbert, electra, gpt2, llama, roberta, san, t5, vit, xlnet" -- measure "$dir/spoilt"
+cp -r "$families/bert" "$dir/longer"
+chmod -R u+w "$dir/longer"
+sed 's/"num_hidden_layers": 3/"num_hidden_layers": 2/' "$families/bert/config.json" > "$dir/longer/config.json"
+check "layers left out" 0 "note: .*16 tensors are not used" -- measure "$dir/longer" --samples 1 --tokens 4 --quiet
+
+check "capture" 0 -- capture "$families/gpt2" --ids "$families/gpt2/input.safetensors" --attention -o "$dir/c.safetensors"
+expect "capture says what it wrote" grep -qE 'attentions +F32 +\[3, 2, 4, 11, 11\]' "$dir/out"
+check "parity with a capture" 0 -- parity "$families/gpt2" --reference "$dir/c.safetensors" --fail-if 'parity.hidden.max>1e-5'
+check "parity is a threshold" 5 "the condition holds" -- parity "$families/gpt2" --fail-if 'parity.hidden.max>1e-30'
+check "capture a selection" 0 -- capture bert-tiny@init --samples 2 --tokens 8 --layers 0,-1 --positions 2-4 --variant san --precision f64 -o "$dir/c.safetensors"
+expect "of that size" grep -qE 'hidden_states +F64 +\[2, 2, 3, 128\]' "$dir/out"
+cp "$dir/c.safetensors" "$dir/before"
+check "capture without a file" 2 "" -- capture bert-tiny@init
+check "capture to nowhere" 2 "no directory" -- capture bert-tiny@init -o "$dir/none/c.safetensors"
+check "capture no such layer" 2 "layer 9; there are 0 to 2" -- capture bert-tiny@init --layers 9 -o "$dir/c.safetensors"
+check "capture nonsense layers" 2 "expected numbers or ranges" -- capture bert-tiny@init --layers 3-1 -o "$dir/c.safetensors"
+check "capture an overflow" 4 "" -- capture san:layers=3,heads=1,dim=64,norm=none,std=1000 --samples 1 --tokens 4 -o "$dir/c.safetensors"
+expect "the old file is still there" cmp -s "$dir/c.safetensors" "$dir/before"
+expect "and nothing beside it" bash -c "[[ \$(ls -A '$dir' | grep -c 'c.safetensors') -eq 1 ]]"
 
 check "bench" 0 -- bench bert-tiny@init --rounds 1 --samples 2 --tokens 16 --format csv
 expect "bench gives shares" grep -q ',share_of_peak,' "$dir/out"

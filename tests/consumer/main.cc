@@ -88,8 +88,8 @@ void matrices_cross_the_boundary(const rankfall::Model& model) {
 
 void results_cross_the_boundary() {
   rankfall::MeasureOptions options;
-  options.n_samples = 2;
-  options.n_tokens = 7;
+  options.input.n_samples = 2;
+  options.input.n_tokens = 7;
   const std::vector<std::string> models = {"bert-tiny@init"};
   const rankfall::Result result = rankfall::measure(models, options);
   expect(!result.rows.empty(), "measure returns rows");

@@ -68,8 +68,8 @@ TEST(ModelSpec, ImpossibleSpecificationsAreRefused) {
   } cases[] = {
       {"bert-base", "did you mean bert-base@init?"},
       {"gpt9@init", "no such preset"},
-      {"nonsense", "expected a preset"},
-      {"", "expected a preset"},
+      {"nonsense", "expected a directory"},
+      {"", "expected a directory"},
       {"@init", "no such preset"},
       {"san:", "'layers' is missing"},
       {"san:layers=1,heads=1", "'dim' is missing"},

@@ -48,11 +48,26 @@ TEST(T5Bucket, IsExactNearAndLogarithmicFar) {
 }
 
 TEST(Rotary, TurnsByThePositionTimesTheFrequency) {
-  const RotaryTable table = rotary_table(5, 4, 100.0);
+  const RotaryTable table = rotary_table(5, 4, {.base = 100.0});
   EXPECT_EQ(table.cos(0, 0), 1);
   EXPECT_EQ(table.sin(0, 1), 0);
   EXPECT_NEAR(table.sin(3, 0), std::sin(3.0), 1e-15);
   EXPECT_NEAR(table.cos(4, 1), std::cos(0.4), 1e-15);
+}
+
+TEST(Rotary, StretchedModelsSlowDownWhatTurnsSlowly) {
+  const RotaryTable linear = rotary_table(5, 4, {.base = 100.0, .factor = 8});
+  EXPECT_NEAR(linear.sin(4, 0), std::sin(0.5), 1e-15);
+  EXPECT_NEAR(linear.sin(4, 1), std::sin(0.05), 1e-15);
+
+  // Turns in 60 tokens: 9.5, 3.02, 0.95 and 0.3.
+  const RotaryTable stretched = rotary_table(5, 8, {.base = 100.0, .factor = 8, .original = 60, .low = 1, .high = 4});
+  EXPECT_NEAR(stretched.sin(2, 0), std::sin(2.0), 1e-15);
+  const double w = std::pow(100.0, -0.25);
+  const double share = (60 * w / (2 * 3.14159265358979323846) - 1) / 3;
+  EXPECT_NEAR(stretched.sin(2, 1), std::sin(2 * (share * w + (1 - share) * w / 8)), 1e-15);
+  EXPECT_NEAR(stretched.sin(4, 2), std::sin(4 * 0.1 / 8), 1e-15);
+  EXPECT_NEAR(stretched.sin(4, 3), std::sin(4 * std::pow(100.0, -0.75) / 8), 1e-15);
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include "io/utf8.h"
 #include "model/families/builder.h"
 
 namespace rankfall {
 
 // Post-norm encoder, learned positions. RoBERTa counts positions from pad_token_id + 1; ELECTRA may have embeddings
-// narrower than the model, widened after the embedding norm.
+// narrower than the model, widened after the embedding norm. A vocabulary of 0: no embeddings, states come from
+// outside.
 Network make_bert(const Config& config) {
   const std::string family = config.text("model_type");
   NetworkBuilder b(family);
@@ -13,27 +15,34 @@ Network make_bert(const Config& config) {
   const Index n_layers = config.integer("num_hidden_layers", 1, kMaxLayers);
   const Index n_heads = config.integer("num_attention_heads", 1, kMaxHeads);
   const Index inner = config.integer("intermediate_size", 1, kMaxWidth);
-  const Index vocab = config.integer("vocab_size", 1, kMaxVocab);
+  const Index vocab = config.integer("vocab_size", 0, kMaxVocab);
   const Index n_positions = config.integer("max_position_embeddings", 1, kMaxPositions);
-  const Index n_segments = config.integer("type_vocab_size", 1, kMaxVocab, 2);
+  const Index n_segments = config.integer("type_vocab_size", 0, kMaxVocab, 2);
   const Index width = family == "electra" ? config.integer("embedding_size", 1, kMaxWidth, d) : d;
   const Index offset = family == "roberta" ? config.integer("pad_token_id", 0, n_positions - 2, 1) + 1 : 0;
   const double eps = config.number("layer_norm_eps", 0, 1, 1e-12);
   const Init init = normal(config.number("initializer_range", 0, 1e3, 0.02));
   const Activation act = activation_of(config, "hidden_act", "gelu");
   const std::string scheme = config.text("position_embedding_type", "absolute");
-  if (scheme != "absolute") config.fail(fmt::format("'position_embedding_type' is '{}', expected 'absolute'", scheme));
+  if (scheme != "absolute")
+    config.fail(fmt::format("'position_embedding_type' is {}, expected 'absolute'", in_quotes(scheme)));
 
   Network& network = b.network();
   network.sizes = {n_layers, n_heads, d, vocab, n_positions - offset};
-  TokenInput tokens;
-  tokens.words = b.tensor("embeddings.word_embeddings.weight", {vocab, width}, init);
-  tokens.positions = b.tensor("embeddings.position_embeddings.weight", {n_positions, width}, init);
-  tokens.segments = b.tensor("embeddings.token_type_embeddings.weight", {n_segments, width}, init);
-  tokens.position_offset = offset;
-  network.input.source = tokens;
-  network.input.stages.emplace_back(b.layer_norm("embeddings.LayerNorm", width, eps));
-  if (width != d) network.input.stages.emplace_back(b.linear("embeddings_project", width, d, init));
+  if (vocab == 0) {
+    network.input.source = FeatureInput{d};
+  } else {
+    TokenInput tokens;
+    tokens.words = b.tensor("embeddings.word_embeddings.weight", {vocab, width}, init);
+    tokens.positions = b.tensor("embeddings.position_embeddings.weight", {n_positions, width}, init);
+    if (n_segments > 0) {
+      tokens.segments = b.tensor("embeddings.token_type_embeddings.weight", {n_segments, width}, init);
+    }
+    tokens.position_offset = offset;
+    network.input.source = tokens;
+    network.input.stages.emplace_back(b.layer_norm("embeddings.LayerNorm", width, eps));
+    if (width != d) network.input.stages.emplace_back(b.linear("embeddings_project", width, d, init));
+  }
 
   for (Index l = 0; l < n_layers; ++l) {
     const std::string prefix = fmt::format("encoder.layer.{}.", l);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "io/utf8.h"
 #include "model/activation.h"
 
 namespace rankfall {
@@ -43,8 +44,8 @@ Activation activation_of(const Config& config, std::string_view key, std::string
   const std::string name = config.text(key, fallback);
   const auto activation = activation_named(name);
   if (!activation) {
-    config.fail(fmt::format("'{}' is '{}', an unknown activation; expected gelu, gelu_new, relu, silu, tanh or linear",
-                            key, name));
+    config.fail(fmt::format("'{}' is {}, an unknown activation; expected gelu, gelu_new, relu, silu, tanh or linear",
+                            key, in_quotes(name)));
   }
   return *activation;
 }

@@ -1,8 +1,13 @@
 #include "model/families/families.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "io/json_limits.h"
+#include "io/utf8.h"
 #include "model/families/builder.h"
 #include <rankfall/model.h>
 
@@ -10,14 +15,29 @@ namespace rankfall {
 namespace {
 
 struct Family {
-  const char* model_type;
+  std::string_view model_type;
   Network (*make)(const Config&);
+  FamilyNames names;
 };
 
+constexpr std::string_view kWords = "embeddings.word_embeddings.weight";
+
 constexpr Family kFamilies[] = {
-    {"albert", make_albert}, {"bert", make_bert},   {"distilbert", make_distilbert}, {"electra", make_bert},
-    {"gpt2", make_gpt2},     {"llama", make_llama}, {"roberta", make_bert},          {"san", make_san},
-    {"t5", make_t5},         {"vit", make_vit},     {"xlnet", make_xlnet},
+    {"albert", make_albert, {"albert.", kWords, {"predictions.decoder.weight"}}},
+    {"bert", make_bert, {"bert.", kWords, {"cls.predictions.decoder.weight"}}},
+    {"distilbert", make_distilbert, {"distilbert.", kWords, {"vocab_projector.weight"}}},
+    {"electra", make_bert, {"electra.", kWords, {"generator_lm_head.weight"}}},
+    {"gpt2", make_gpt2, {"transformer.", "wte.weight", {"lm_head.weight"}}},
+    {"llama", make_llama, {"model.", "embed_tokens.weight", {"lm_head.weight"}}},
+    {"roberta", make_bert, {"roberta.", kWords, {"lm_head.decoder.weight"}}},
+    {"san", make_san, {}},
+    {"t5",
+     make_t5,
+     {"transformer.",
+      "shared.weight",
+      {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight"}}},
+    {"vit", make_vit, {"vit.", {}, {}}},
+    {"xlnet", make_xlnet, {"transformer.", "word_embedding.weight", {"lm_loss.weight"}}},
 };
 
 }  // namespace
@@ -29,7 +49,14 @@ Network make_network(const Config& config) {
     if (model_type == family.model_type) return family.make(config);
     known += fmt::format("{}{}", known.empty() ? "" : ", ", family.model_type);
   }
-  config.fail(fmt::format("'model_type' is '{}', expected one of {}", model_type, known));
+  config.fail(fmt::format("'model_type' is {}, expected one of {}", in_quotes(model_type), known));
+}
+
+const FamilyNames& family_names(std::string_view family) {
+  const auto* found =
+      std::ranges::find_if(kFamilies, [&](const Family& candidate) { return candidate.model_type == family; });
+  RANKFALL_DCHECK(found != std::end(kFamilies));
+  return found->names;
 }
 
 Network network_from_config(std::string_view json, std::string_view where) {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <string_view>
+
 #include "model/config.h"
 #include <rankfall/network.h>
 
@@ -7,5 +10,14 @@ namespace rankfall {
 
 // The network a configuration describes, by its model_type; fails on unknown families, listing the known ones.
 Network make_network(const Config& config);
+
+// How files of a family name what the description names: an optional prefix before every name, and other places where
+// the word table may be when it is stored once for input and output.
+struct FamilyNames {
+  std::string_view prefix;
+  std::string_view words;
+  std::array<std::string_view, 3> tied;
+};
+const FamilyNames& family_names(std::string_view family);
 
 }  // namespace rankfall

@@ -2,9 +2,35 @@
 
 #include <fmt/format.h>
 
+#include "io/utf8.h"
 #include "model/families/builder.h"
 
 namespace rankfall {
+
+namespace {
+
+RotaryPositions rotary_of(const Config& config) {
+  RotaryPositions rotary;
+  // Newer files have one object for all of it.
+  const auto parameters = config.object("rope_parameters");
+  rotary.base = (parameters ? *parameters : config).number("rope_theta", 1, 1e12, 10000);
+  const auto scaling = parameters ? parameters : config.object("rope_scaling");
+  if (!scaling) return rotary;
+  const std::string type = scaling->text("rope_type", scaling->text("type", "default"));
+  if (type == "default") return rotary;
+  if (type != "linear" && type != "llama3") {
+    scaling->fail(fmt::format("positions of type {}, expected default, linear or llama3", in_quotes(type)));
+  }
+  rotary.factor = scaling->number("factor", 1e-3, 1e6, 1);
+  if (type == "linear") return rotary;
+  rotary.original = static_cast<double>(scaling->integer("original_max_position_embeddings", 1, kMaxPositions));
+  rotary.low = scaling->number("low_freq_factor", 1e-3, 1e6, 1);
+  rotary.high = scaling->number("high_freq_factor", 1e-3, 1e6, 4);
+  if (rotary.low >= rotary.high) scaling->fail("'low_freq_factor' is not below 'high_freq_factor'");
+  return rotary;
+}
+
+}  // namespace
 
 // Pre-norm decoder with RMSNorm, rotary positions, gated MLP, and keys and values shared by groups of heads.
 Network make_llama(const Config& config) {
@@ -21,8 +47,6 @@ Network make_llama(const Config& config) {
   const Activation act = activation_of(config, "hidden_act", "silu");
   const bool attention_bias = config.flag("attention_bias", false);
   const bool mlp_bias = config.flag("mlp_bias", false);
-  if (config.has("rope_scaling"))
-    config.fail("'rope_scaling' is set; scaled rotary positions are not supported, expected null");
   if (n_heads % n_kv_heads != 0) {
     config.fail(fmt::format("{} key/value heads do not divide {} heads", n_kv_heads, n_heads));
   }
@@ -49,7 +73,7 @@ Network make_llama(const Config& config) {
     attention.v = b.linear(prefix + "self_attn.v_proj", d, n_kv_heads * attention.d_head, init, attention_bias);
     attention.o = b.linear(prefix + "self_attn.o_proj", n_heads * attention.d_head, d, init, attention_bias);
     attention.mask.causal = true;
-    attention.positions = RotaryPositions{config.number("rope_theta", 1, 1e12, 10000)};
+    attention.positions = rotary_of(config);
     b.add({.f = attention, .pre = b.rms_norm(prefix + "input_layernorm", d, eps), .post = {}, .block = l});
     const Mlp mlp{act, b.linear(prefix + "mlp.up_proj", d, inner, init, mlp_bias),
                   b.linear(prefix + "mlp.down_proj", inner, d, init, mlp_bias),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "io/utf8.h"
 #include "model/families/builder.h"
 
 namespace rankfall {
@@ -19,7 +20,7 @@ Network make_xlnet(const Config& config) {
   const Activation act = activation_of(config, "ff_activation", "gelu");
   if (d % 2 != 0) config.fail(fmt::format("'d_model' is {}, expected an even number", d));
   if (const std::string type = config.text("attn_type", "bi"); type != "bi") {
-    config.fail(fmt::format("'attn_type' is '{}', expected 'bi'", type));
+    config.fail(fmt::format("'attn_type' is {}, expected 'bi'", in_quotes(type)));
   }
   if (const Index clamp = config.integer("clamp_len", -1, kMaxPositions, -1); clamp > 0) {
     config.fail(fmt::format("'clamp_len' is {}, expected -1: clamped positions are not supported", clamp));

@@ -1,0 +1,85 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include <rankfall/capture.h>
+#include <rankfall/error.h>
+
+namespace rankfall::cli {
+namespace {
+
+struct CaptureCommand {
+  std::string model = "bert-base@init";
+  std::string file;
+  std::string layers, positions;
+  CaptureOptions options;
+  VariantOptions variants;
+  bool quiet = false;
+};
+
+std::string size_text(std::uint64_t bytes) {
+  const double n = static_cast<double>(bytes);
+  if (n < 1e3) return fmt::format("{} bytes", bytes);
+  if (n < 1e6) return fmt::format("{:.1f} kB", n / 1e3);
+  return n < 1e9 ? fmt::format("{:.1f} MB", n / 1e6) : fmt::format("{:.2f} GB", n / 1e9);
+}
+
+void run(CaptureCommand& command) {
+  command.options.layers = parse_indices("--layers", command.layers);
+  command.options.positions = parse_indices("--positions", command.positions);
+  const bool chosen =
+      command.variants.as_published || !command.variants.named.empty() || !command.variants.without.empty();
+  if (chosen) command.options.variants = chosen_variants(command.variants);
+  ProgressLine progress(command.quiet);
+  command.options.progress = progress.callback();
+  const Captured captured = capture(command.model, command.file, command.options);
+  progress.clear();
+  print_notes(captured.notes);
+  if (command.quiet) return;
+  std::string text = harmless(fmt::format("{}  {}\n", command.file, size_text(captured.n_bytes)));
+  std::size_t width = 0;
+  for (const CapturedTensor& tensor : captured.tensors) width = std::max(width, tensor.name.size());
+  for (const CapturedTensor& tensor : captured.tensors) {
+    text += fmt::format("  {:{}}  {}  [{}]\n", tensor.name, width, tensor.dtype, fmt::join(tensor.shape, ", "));
+  }
+  write_stdout(text);
+}
+
+}  // namespace
+
+void add_capture_command(CLI::App& app) {
+  auto command = std::make_shared<CaptureCommand>();
+  CLI::App* sub = app.add_subcommand("capture", "hidden states and attentions as safetensors");
+  sub->footer(
+      "Examples:\n"
+      "  rankfall capture path/to/bert-base-uncased --ids ids.npy -o states.safetensors\n"
+      "  rankfall capture gpt2@init --attention --layers 0,5,11 --tokens 64 --samples 4 -o gpt2.safetensors\n"
+      "  rankfall capture bert-tiny@init --variant full --variant san --positions 0 --precision f64 -o "
+      "cls.safetensors\n"
+      "In Python: safetensors.numpy.load_file('states.safetensors')['hidden_states'].shape");
+  sub->add_option("MODEL", command->model, kModelHelp)->capture_default_str();
+  sub->add_option("-o,--output", command->file, "safetensors file to write")->type_name("FILE")->required();
+  sub->add_flag("--attention", command->options.attention, "attention matrices as well");
+  sub->add_option("--layers", command->layers,
+                  "hidden states to keep, 0 (input) to the number of blocks, and attentions of the blocks with these "
+                  "numbers: 0,6,12 or 0-5; -1 is the last")
+      ->type_name("LIST");
+  sub->add_option("--positions", command->positions, "tokens to keep, in the same form; of attentions, queries")
+      ->type_name("LIST");
+  add_variant_options(*sub, command->variants);
+  add_input_options(*sub, command->options.input);
+  add_seed_option(*sub, command->options.seed);
+  add_precision_option(*sub, command->options.precision);
+  add_threads_option(*sub);
+  sub->add_flag("-q,--quiet", command->quiet, "print nothing");
+  sub->parse_complete_callback([command] { check_writable("--output", command->file); });
+  sub->callback([command] { run(*command); });
+}
+
+}  // namespace rankfall::cli

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rankfall/export.h>
+#include <rankfall/input.h>
+#include <rankfall/precision.h>
+#include <rankfall/progress.h>
+#include <rankfall/result.h>
+
+namespace rankfall {
+
+struct ParityOptions {
+  // Safetensors with hidden_states [L+1, samples, tokens, d_model] and, where present, attentions [L, samples, heads,
+  // tokens, tokens]; VARIANT/ in front of the names for variants. Empty: expected.safetensors in the model's directory.
+  std::string reference;
+  // Without a file: input.safetensors or hidden.safetensors in the model's directory. The first samples are used, as
+  // many as the reference has.
+  InputOptions input;
+  std::vector<Precision> precisions = {Precision::kF64, Precision::kF32};
+
+  Progress progress;
+};
+
+// How far rankfall's states and attentions are from those of another implementation. Rows by model, variant and
+// precision (`kind`): parity.hidden.max, parity.hidden.median, parity.attention.max and parity.attention.median of
+// |ours - reference| over all entries, as a share of the reference's largest entry; `n` is
+// the number of entries. With several variants there are rows of variant `all`.
+RANKFALL_API Result parity(std::span<const std::string> models, const ParityOptions& options);
+
+}  // namespace rankfall

@@ -1,0 +1,61 @@
+#include "analysis/provenance.h"
+
+#include <algorithm>
+
+#include "result/manifest.h"
+
+namespace rankfall {
+namespace {
+
+bool all_equal(const std::vector<std::string>& values) {
+  return std::ranges::all_of(values, [&](const std::string& value) { return value == values.front(); });
+}
+
+void add_texts(Manifest& manifest, std::string_view key, const std::vector<std::string>& values) {
+  if (values.empty()) return;
+  if (all_equal(values)) {
+    add(manifest, key, values.front());
+  } else {
+    add(manifest, key, values);
+  }
+}
+
+void add_numbers(Manifest& manifest, std::string_view key, const std::vector<std::string>& values) {
+  if (!values.empty() && all_equal(values)) {
+    add(manifest, key, std::int64_t{std::stoll(values.front())});
+  } else {
+    add_texts(manifest, key, values);
+  }
+}
+
+}  // namespace
+
+void Provenance::add(const Model& model, const std::string& input_source, const InputSize& size) {
+  models_.push_back(model.name);
+  weights_.emplace_back(model.drawn ? "drawn at initialisation, philox4x32-10" : "read from files");
+  digests_.push_back(model.weights->digest());
+  inputs_.push_back(input_source);
+  samples_.push_back(std::to_string(size.n_samples));
+  tokens_.push_back(std::to_string(size.n_tokens));
+  add_notes(model.notes);
+}
+
+void Provenance::add_notes(const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(note);
+  }
+}
+
+void Provenance::write(Manifest& manifest) const {
+  rankfall::add(manifest, "models", models_);
+  add_texts(manifest, "weights", weights_);
+  if (std::ranges::any_of(digests_, [](const std::string& digest) { return !digest.empty(); })) {
+    add_texts(manifest, "weights_sha256", digests_);
+  }
+  add_texts(manifest, "input", inputs_);
+  add_numbers(manifest, "samples", samples_);
+  add_numbers(manifest, "tokens", tokens_);
+  if (!notes_.empty()) rankfall::add(manifest, "notes", notes_);
+}
+
+}  // namespace rankfall

@@ -1,0 +1,247 @@
+#include "model/checkpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/dcheck.h"
+#include "io/checkpoint_files.h"
+#include "io/dtype.h"
+#include "io/json_file.h"
+#include "io/utf8.h"
+#include "model/families/families.h"
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
+
+// Pages behind us are given back when the files are larger than this; below it the system may keep them.
+constexpr std::uint64_t kReleaseAbove = std::uint64_t{1} << 30;
+
+class CheckpointWeights final : public WeightSource {
+ public:
+  CheckpointWeights(std::shared_ptr<const CheckpointFiles> files, std::vector<CheckpointFiles::Entry> tensors)
+      : files_(std::move(files)), tensors_(std::move(tensors)), release_(files_->n_bytes() > kReleaseAbove) {}
+
+  TensorData rows(int tensor, Index first, Index count) const override {
+    const CheckpointFiles::Entry& entry = tensors_[static_cast<std::size_t>(tensor)];
+    const std::vector<Index>& shape = entry.tensor->shape;
+    const std::size_t n_rows = shape.size() < 2 ? 1 : static_cast<std::size_t>(shape[0]);
+    const std::size_t row_bytes = entry.tensor->bytes.size() / n_rows;
+    RANKFALL_DCHECK(first >= 0 && count >= 0 && static_cast<std::size_t>(first + count) <= n_rows);
+    const auto bytes = entry.tensor->bytes.subspan(static_cast<std::size_t>(first) * row_bytes,
+                                                   static_cast<std::size_t>(count) * row_bytes);
+    return {entry.tensor->dtype, bytes, keep(entry, bytes)};
+  }
+
+  std::string digest() const override { return files_->digest(); }
+
+ private:
+  std::shared_ptr<const void> keep(const CheckpointFiles::Entry& entry, std::span<const std::byte> bytes) const {
+    if (!release_) return files_;
+    return {bytes.data(), [files = files_, file = entry.file->file(), bytes](const void*) { file->release(bytes); }};
+  }
+
+  std::shared_ptr<const CheckpointFiles> files_;
+  std::vector<CheckpointFiles::Entry> tensors_;  // as in Network::tensors
+  bool release_;
+};
+
+// Number of single-character edits from a to b, or `limit` if that is fewer.
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= limit) return limit;
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    std::size_t least = row[0];
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+      least = std::min(least, row[j]);
+    }
+    if (least >= limit) return limit;
+  }
+  return std::min(row.back(), limit);
+}
+
+// Finds the tensors of a network among those of a file, which may name them with a prefix or in an old way.
+class NameTable {
+ public:
+  NameTable(const CheckpointFiles& files, const Network& network, bool tied)
+      : files_(files), network_(network), names_(family_names(network.family)), tied_(tied) {
+    std::size_t most = 0;
+    for (const std::string_view wrapped : {"", "module."}) {
+      for (const std::string_view prefix : {std::string_view(), names_.prefix}) {
+        const std::string candidate = std::string(wrapped) + std::string(prefix);
+        const auto found = [&](const TensorSpec& spec) { return find(candidate, spec.name) != nullptr; };
+        const auto n = static_cast<std::size_t>(std::ranges::count_if(network.tensors, found));
+        if (n > most) {
+          most = n;
+          prefix_ = candidate;
+        }
+      }
+    }
+    n_found_ = most;
+  }
+
+  std::vector<CheckpointFiles::Entry> entries() const {
+    std::vector<CheckpointFiles::Entry> entries;
+    std::vector<const TensorSpec*> missing;
+    for (const TensorSpec& spec : network_.tensors) {
+      if (const CheckpointFiles::Entry* entry = find(prefix_, spec.name)) {
+        check(spec, *entry);
+        entries.push_back(*entry);
+      } else {
+        missing.push_back(&spec);
+      }
+    }
+    if (!missing.empty()) throw not_found(missing);
+    return entries;
+  }
+
+  // Tensors of the file that belong to further layers of the same kind; empty when there are none.
+  std::string left_out() const {
+    std::set<std::string> kinds;
+    std::set<const TensorInfo*> used;
+    for (const TensorSpec& spec : network_.tensors) {
+      const auto* entry = find(prefix_, spec.name);
+      if (!entry) continue;
+      used.insert(entry->tensor);
+      if (const std::string kind = without_numbers(entry->tensor->name); kind != entry->tensor->name)
+        kinds.insert(kind);
+    }
+    std::size_t n = 0;
+    std::string first;
+    for (const auto& [name, entry] : files_.entries()) {
+      if (used.contains(entry.tensor) || !kinds.contains(without_numbers(name))) continue;
+      if (n++ == 0) first = name;
+    }
+    if (n == 0) return {};
+    return fmt::format("{}: {} tensors are not used, {} first: config.json has fewer layers than the file",
+                       files_.where(), n, in_quotes(first));
+  }
+
+ private:
+  static std::string without_numbers(std::string_view name) {
+    std::string kind;
+    for (const char c : name) {
+      const bool digit = c >= '0' && c <= '9';
+      if (!digit) kind += c;
+      if (digit && !kind.ends_with('#')) kind += '#';
+    }
+    return kind;
+  }
+
+  const CheckpointFiles::Entry* find(const std::string& prefix, const std::string& name) const {
+    if (const auto* entry = files_.find(prefix + name)) return entry;
+    // Files converted from TensorFlow.
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kOld = {
+        {{"LayerNorm.weight", "LayerNorm.gamma"}, {"LayerNorm.bias", "LayerNorm.beta"}}};
+    for (const auto& [ours, old] : kOld) {
+      if (!name.ends_with(ours)) continue;
+      const std::string stem = prefix + name.substr(0, name.size() - ours.size());
+      if (const auto* entry = files_.find(stem + std::string(old))) return entry;
+    }
+    if (!tied_ || names_.words.empty() || name != names_.words) return nullptr;
+    for (const std::string_view other : names_.tied) {
+      if (other.empty()) continue;
+      if (const auto* entry = files_.find(prefix + std::string(other))) return entry;
+      if (const auto* entry = files_.find(other)) return entry;
+    }
+    return nullptr;
+  }
+
+  static void check(const TensorSpec& spec, const CheckpointFiles::Entry& entry) {
+    const TensorInfo& tensor = *entry.tensor;
+    if (tensor.shape != spec.shape) {
+      throw input(fmt::format("{}: tensor {} is {}, expected {} as config.json says", entry.file->where(),
+                              in_quotes(tensor.name), shape_text(tensor.shape), shape_text(spec.shape)));
+    }
+    if (!tensor.supported || is_integer(tensor.dtype)) {
+      throw input(
+          fmt::format("{}: tensor {} has type {}, expected F64, F32, F16 or BF16; quantised models are not read",
+                      entry.file->where(), in_quotes(tensor.name), printable(tensor.dtype_name)));
+    }
+  }
+
+  Error not_found(const std::vector<const TensorSpec*>& missing) const {
+    const std::string wanted = prefix_ + missing[0]->name;
+    if (n_found_ == 0) {
+      const std::string some = files_.entries().empty() ? "no tensors" : in_quotes(files_.entries().begin()->first);
+      return input(fmt::format(
+          "{}: none of the {} tensors of a {} model is there; found {} and the like, expected {} {}, with or without "
+          "'{}' in front. config.json may belong to another model",
+          files_.where(), missing.size(), network_.family, some, in_quotes(missing[0]->name),
+          shape_text(missing[0]->shape), names_.prefix));
+    }
+    std::string text = fmt::format("{}: tensor {} is missing, expected with shape {}", files_.where(),
+                                   in_quotes(wanted), shape_text(missing[0]->shape));
+    if (const std::string close = closest(wanted); !close.empty()) {
+      text += fmt::format("; did somebody misspell it as {}?", in_quotes(close));
+    }
+    if (missing.size() > 1) text += fmt::format("; {} more are missing", missing.size() - 1);
+    return input(text);
+  }
+
+  // A name of the file that nothing else claims and that differs by little; empty if there is none.
+  std::string closest(const std::string& wanted) const {
+    constexpr std::size_t kMostCompared = 50'000;
+    std::set<const TensorInfo*> used;
+    for (const TensorSpec& spec : network_.tensors) {
+      if (const auto* entry = find(prefix_, spec.name)) used.insert(entry->tensor);
+    }
+    std::size_t least = std::min<std::size_t>(wanted.size() / 3 + 1, 12);
+    std::string close;
+    std::size_t n_compared = 0;
+    for (const auto& [name, entry] : files_.entries()) {
+      if (name.size() > 1000 || used.contains(entry.tensor)) continue;
+      if (++n_compared > kMostCompared) break;
+      if (const std::size_t distance = edit_distance(wanted, name, least); distance < least) {
+        least = distance;
+        close = name;
+      }
+    }
+    return close;
+  }
+
+  const CheckpointFiles& files_;
+  const Network& network_;
+  const FamilyNames& names_;
+  bool tied_;
+  std::string prefix_;
+  std::size_t n_found_ = 0;
+};
+
+}  // namespace
+
+Model open_checkpoint(const fs::path& directory) {
+  const fs::path config_file = directory / "config.json";
+  std::error_code error;
+  if (!fs::exists(config_file, error)) {
+    // If the weights are no better, that message says more.
+    CheckpointFiles::open(directory);
+    throw input(fmt::format("{}: has weights but no config.json, which says what they mean", directory.string()));
+  }
+  const Config config(read_json_file(config_file), config_file.string(), ErrorKind::kInput);
+  Model model;
+  model.name = directory.string();
+  model.network = make_network(config);
+  const auto files = CheckpointFiles::open(directory);
+  const bool tied = config.flag("tie_word_embeddings", model.network.family != "llama");
+  const NameTable names(*files, model.network, tied);
+  model.weights = std::make_shared<CheckpointWeights>(files, names.entries());
+  if (const std::string note = names.left_out(); !note.empty()) model.notes.push_back(note);
+  return model;
+}
+
+}  // namespace rankfall
