@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -26,6 +27,7 @@ int fail(int code, std::string text) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error that is said, not the end
   CLI::App app{"rankfall: the reference instrument for rank collapse in transformers", "rankfall"};
   app.set_version_flag("--version", RANKFALL_VERSION);
   app.require_subcommand(1);

@@ -46,6 +46,7 @@ void check(const OutputOptions& options) {
 void check_writable(const std::string& option, const std::filesystem::path& file) {
   const auto refuse = [&](const std::string& why) { throw CLI::ValidationError(option, file.string() + ": " + why); };
   std::error_code error;
+  if (file.empty()) refuse("expected a file's name");
   if (std::filesystem::is_directory(file, error)) refuse("is a directory, expected a file's name");
   if (file.has_parent_path() && !std::filesystem::is_directory(file.parent_path(), error)) {
     refuse("there is no directory " + file.parent_path().string());

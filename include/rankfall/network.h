@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -124,11 +125,13 @@ struct SubLayer {
   Index block = 0;  // a hidden state is complete after a block's last sub-layer
 };
 
-// Word table plus, where present, position and segment tables; position p is row p + position_offset.
+// Word table plus, where present, position and segment tables; position p is row p + position_offset. With a padding id
+// (RoBERTa) only other tokens count as positions, and padding is at row position_offset - 1.
 struct TokenInput {
   TensorSlice words;
   std::optional<TensorSlice> positions, segments;
   Index position_offset = 0;
+  std::optional<std::int32_t> padding_id;
 };
 
 // Real features, n x n_features, given by the sample.

@@ -199,6 +199,25 @@ Inputs checked_inputs(const Model& model, const CaptureOptions& options) {
   return inputs;
 }
 
+// The result must not take the place of what it is made from, and its parts are written in any order: no pipes.
+void check_target(const std::string& spec, const std::filesystem::path& file, const CaptureOptions& options) {
+  namespace fs = std::filesystem;
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: {}", file.empty() ? "''" : file.string(), why));
+  };
+  std::error_code error;
+  if (file.empty() || file == "-") refuse("expected a file's name: states are not written to standard output");
+  if (!fs::exists(file, error)) return;
+  if (!fs::is_regular_file(file, error)) refuse("is no regular file");
+  std::vector<fs::path> sources = {options.input.ids, options.input.hidden, options.input.pixels};
+  if (fs::is_directory(spec, error)) {
+    for (const auto& entry : fs::directory_iterator(spec, error)) sources.push_back(entry.path());
+  }
+  for (const fs::path& source : sources) {
+    if (fs::equivalent(file, source, error) && !error) refuse("is part of the model or its input");
+  }
+}
+
 Layout make_layout(const Sizes& sizes, const InputSize& size, const CaptureOptions& options) {
   const Selection states(options.layers, sizes.n_blocks + 1, "layer");
   std::vector<Index> blocks;
@@ -264,6 +283,7 @@ std::map<std::string, std::string> make_metadata(const Model& model, const Input
   std::vector<std::string> names;
   for (const Variant& variant : variants_or_full(options)) names.push_back(variant.name);
   add(manifest, "variants", names);
+  add(manifest, "as_published", std::ranges::any_of(variants_or_full(options), &Variant::as_published));
   add(manifest, "precision", options.precision == Precision::kF32 ? "f32" : "f64");
   add(manifest, "blas", blas_description());
   add(manifest, "seed", options.seed);
@@ -295,6 +315,7 @@ void write_inputs(SafetensorsWriter& writer, const Plan& plan, const Layout& lay
 }  // namespace
 
 Captured capture(const std::string& spec, const std::filesystem::path& file, const CaptureOptions& options) {
+  check_target(spec, file, options);
   const Model model = open_model(spec, options.seed);
   const Inputs inputs = checked_inputs(model, options);
   const Layout layout = make_layout(model.network.sizes, size_of(inputs.samples), options);
@@ -319,7 +340,7 @@ Captured capture(const std::string& spec, const std::filesystem::path& file, con
   for (const TensorPlan& tensor : plan.tensors) {
     captured.tensors.push_back({tensor.name, std::string(dtype_name(tensor.dtype)), tensor.shape});
   }
-  captured.n_bytes = std::filesystem::file_size(file);
+  captured.n_bytes = writer.n_bytes();
   captured.notes = model.notes;
   captured.notes.insert(captured.notes.end(), inputs.notes.begin(), inputs.notes.end());
   return captured;

@@ -111,7 +111,7 @@ std::vector<Row> make_rows(const std::string& model, const std::string& variant,
     row.n = cell.statistics.n();
     row.seed = seed;
     row.kind = kind;
-    if (at_floor(cells, cell, floor)) row.verdict = all_equal ? "exactly 0" : "rounding floor";
+    if (at_floor(cells, cell, floor)) row.verdict = all_equal && row.mean == 0 ? "exactly 0" : "rounding floor";
     rows.push_back(std::move(row));
   }
   return rows;

@@ -1,12 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "analysis/error_summary.h"
 #include "analysis/part_of.h"
 #include "analysis/provenance.h"
 #include "base/parallel.h"
@@ -15,6 +16,7 @@
 #include "io/safetensors.h"
 #include "io/utf8.h"
 #include "linalg/blas_info.h"
+#include "model/memory.h"
 #include "result/manifest.h"
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
@@ -33,46 +35,52 @@ Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
 // A reference tensor [..., rows, cols] whose leading indices are one number.
 class Reference {
  public:
-  Reference(const SafetensorsFile& file, const TensorInfo& tensor, std::vector<Index> expected) : tensor_(tensor) {
+  Reference(const SafetensorsFile& file, const TensorInfo& tensor, const std::vector<Index>& expected)
+      : where_(file.where()), tensor_(tensor) {
     if (tensor.shape != expected) {
-      throw input(fmt::format("{}: tensor {} is {}, expected {}", file.where(), in_quotes(tensor.name),
+      throw input(fmt::format("{}: tensor {} is {}, expected {}", where_, in_quotes(tensor.name),
                               shape_text(tensor.shape), shape_text(expected)));
     }
     file.at(tensor.name);  // says if its type is unknown
-    largest_ = largest();
+    const Index n_matrices = tensor.size() / (rows() * cols());
+    largest_.resize(static_cast<std::size_t>(n_matrices));
+    parallel_for(n_matrices, [&](Index m) { largest_[static_cast<std::size_t>(m)] = largest_of(m); });
   }
 
-  // |ours - reference| / largest entry of the reference, for rows first.. of one matrix, appended to `out`.
+  // |ours - reference| as a share of the largest entry of the reference's matrix, for rows first.. of it. Where the
+  // reference goes on behind our columns, it should be 0. Rows of padding are left out.
   template <class T>
-  void errors(Index matrix, Index first, const MatrixRef<T>& ours, std::vector<float>& out) const {
-    const Index rows = tensor_.shape[tensor_.shape.size() - 2];
-    const Index cols = tensor_.shape.back();
-    std::vector<double> theirs(static_cast<std::size_t>(cols));
+  void compare(Index matrix, Index first, const MatrixRef<T>& ours, std::span<const std::uint8_t> valid,
+               ErrorSummary& out) const {
+    const double largest = largest_[static_cast<std::size_t>(matrix)];
+    std::vector<double> theirs(static_cast<std::size_t>(cols()));
     for (Index r = 0; r < ours.rows(); ++r) {
-      read((matrix * rows + first + r) * cols, theirs);
-      for (Index c = 0; c < cols; ++c) {
-        const double error = std::abs(static_cast<double>(ours(r, c)) - theirs[static_cast<std::size_t>(c)]);
-        out.push_back(static_cast<float>(error / largest_));
+      if (!valid.empty() && valid[static_cast<std::size_t>(first + r)] == 0) continue;
+      read((matrix * rows() + first + r) * cols(), theirs);
+      for (Index c = 0; c < cols(); ++c) {
+        const double own = c < ours.cols() ? static_cast<double>(ours(r, c)) : 0.0;
+        out.add(std::abs(own - theirs[static_cast<std::size_t>(c)]) / largest);
       }
     }
   }
 
  private:
+  Index rows() const { return tensor_.shape[tensor_.shape.size() - 2]; }
+  Index cols() const { return tensor_.shape.back(); }
+
   void read(Index first, std::span<double> out) const {
     const std::size_t size = dtype_size(tensor_.dtype);
     widen<double>(tensor_.dtype, tensor_.bytes.subspan(static_cast<std::size_t>(first) * size, out.size() * size), out);
   }
 
-  double largest() const {
-    constexpr Index kChunk = 1 << 16;
-    std::vector<double> values(static_cast<std::size_t>(std::min(kChunk, tensor_.size())));
+  double largest_of(Index matrix) const {
+    std::vector<double> row(static_cast<std::size_t>(cols()));
     double top = 0;
-    for (Index first = 0; first < tensor_.size(); first += kChunk) {
-      const auto part = std::span(values).first(static_cast<std::size_t>(std::min(kChunk, tensor_.size() - first)));
-      read(first, part);
-      for (const double value : part) {
+    for (Index r = 0; r < rows(); ++r) {
+      read((matrix * rows() + r) * cols(), row);
+      for (const double value : row) {
         if (!std::isfinite(value)) {
-          throw input(fmt::format("reference tensor {} has an entry {}, expected finite numbers",
+          throw input(fmt::format("{}: tensor {} has an entry {}, expected finite numbers", where_,
                                   in_quotes(tensor_.name), value));
         }
         top = std::max(top, std::abs(value));
@@ -81,54 +89,56 @@ class Reference {
     return top > 0 ? top : 1;
   }
 
+  std::string where_;
   const TensorInfo& tensor_;
-  double largest_ = 1;
+  std::vector<double> largest_;  // of each matrix
 };
 
 // Compares one sample with the reference while it runs.
 template <class T>
 class ParityObserver final : public Observer<T> {
  public:
-  ParityObserver(const Reference& hidden, const Reference* attention, Index sample, Index n_samples, const Sizes& sizes)
+  ParityObserver(const Reference& hidden, const Reference* attention, const Sample& sample, Index number,
+                 Index n_samples, const Sizes& sizes)
       : hidden_(hidden),
         attention_(attention),
-        sample_(sample),
+        valid_(sample.valid),
+        number_(number),
         n_samples_(n_samples),
-        n_heads_(sizes.n_heads),
-        by_head_(attention ? static_cast<std::size_t>(sizes.n_blocks * sizes.n_heads) : 0) {}
+        n_heads_(sizes.n_heads) {}
 
   Needs needs() const override {
-    return {.hidden = true, .attention = attention_ ? Needs::Attention::kWhole : Needs::Attention::kNone};
+    return {.hidden = true, .attention = attention_ ? Needs::Attention::kRows : Needs::Attention::kNone};
   }
   void hidden(Index state, const MatrixRef<T>& x) override {
-    hidden_.errors<T>(state * n_samples_ + sample_, 0, x, hidden_errors_);
+    hidden_.compare<T>(state * n_samples_ + number_, 0, x, valid_, hidden_errors_);
   }
-  void attention(Index block, Index head, const MatrixRef<T>& p) override {
-    attention_->errors<T>((block * n_samples_ + sample_) * n_heads_ + head, 0, p,
-                          by_head_[static_cast<std::size_t>(block * n_heads_ + head)]);
+  void attention_rows(Index block, Index head, Index first_row, const MatrixRef<T>& rows) override {
+    ErrorSummary errors;
+    attention_->compare<T>((block * n_samples_ + number_) * n_heads_ + head, first_row, rows, valid_, errors);
+    const std::lock_guard lock(mutex_);
+    attention_errors_.merge(errors);
   }
 
-  std::vector<float> hidden_errors() const { return hidden_errors_; }
-  std::vector<float> attention_errors() const {
-    std::vector<float> all;
-    for (const auto& errors : by_head_) all.insert(all.end(), errors.begin(), errors.end());
-    return all;
-  }
+  const ErrorSummary& hidden_errors() const { return hidden_errors_; }
+  const ErrorSummary& attention_errors() const { return attention_errors_; }
 
  private:
   const Reference& hidden_;
   const Reference* attention_;
-  Index sample_, n_samples_, n_heads_;
-  std::vector<float> hidden_errors_;
-  std::vector<std::vector<float>> by_head_;
+  std::span<const std::uint8_t> valid_;
+  Index number_, n_samples_, n_heads_;
+  ErrorSummary hidden_errors_;
+  std::mutex mutex_;
+  ErrorSummary attention_errors_;  // counts: the order of merging does not matter
 };
 
 struct Errors {
-  std::vector<float> hidden, attention;
+  ErrorSummary hidden, attention;
 
-  void append(const Errors& more) {
-    hidden.insert(hidden.end(), more.hidden.begin(), more.hidden.end());
-    attention.insert(attention.end(), more.attention.begin(), more.attention.end());
+  void merge(const Errors& more) {
+    hidden.merge(more.hidden);
+    attention.merge(more.attention);
   }
 };
 
@@ -139,26 +149,28 @@ Errors compare(const Network& network, const WeightSource& weights, std::span<co
   std::vector<Observer<T>*> pointers;
   const Index n_samples = static_cast<Index>(samples.size());
   for (Index s = 0; s < n_samples; ++s) {
-    observers.push_back(std::make_unique<ParityObserver<T>>(hidden, attention, s, n_samples, network.sizes));
+    observers.push_back(std::make_unique<ParityObserver<T>>(hidden, attention, samples[static_cast<std::size_t>(s)], s,
+                                                            n_samples, network.sizes));
     pointers.push_back(observers.back().get());
   }
   forward<T>(network, weights, samples, pointers, {.progress = progress});
   Errors errors;
-  for (const auto& observer : observers) errors.append({observer->hidden_errors(), observer->attention_errors()});
+  for (const auto& observer : observers) {
+    errors.hidden.merge(observer->hidden_errors());
+    errors.attention.merge(observer->attention_errors());
+  }
   return errors;
 }
 
-void add_rows(Result& result, const Row& labels, std::string_view what, std::vector<float> errors) {
-  if (errors.empty()) return;
+void add_rows(Result& result, const Row& labels, std::string_view what, const ErrorSummary& errors) {
+  if (errors.n() == 0) return;
   Row row = labels;
-  row.n = static_cast<Index>(errors.size());
+  row.n = errors.n();
   row.metric = fmt::format("parity.{}.max", what);
-  row.mean = double{*std::ranges::max_element(errors)};
+  row.mean = errors.largest();
   result.rows.push_back(row);
-  const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
-  std::nth_element(errors.begin(), middle, errors.end());
   row.metric = fmt::format("parity.{}.median", what);
-  row.mean = double{*middle};
+  row.mean = errors.median();
   result.rows.push_back(row);
 }
 
@@ -177,16 +189,41 @@ Variant variant_of(const std::string& name) {
   return variant_without(parts);
 }
 
-// Variants of a reference file with their prefix.
+// The names in the metadata of a captured file.
+std::vector<std::string> captured_variants(const SafetensorsFile& file) {
+  const auto found = file.metadata().find("variants");
+  if (found == file.metadata().end()) return {};
+  std::vector<std::string> names;
+  std::string_view rest = found->second;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(", "));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 2));
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+// Variants of a reference file with their prefix. A file with one variant has no prefix; if rankfall made it, its
+// metadata say which.
 std::vector<std::pair<std::string, Variant>> variants_in(const SafetensorsFile& file) {
+  const auto published = file.metadata().find("as_published");
+  if (published != file.metadata().end() && published->second == "true") {
+    throw input(fmt::format("{}: captured with --as-published, which parity does not run", file.where()));
+  }
   std::vector<std::pair<std::string, Variant>> variants;
   for (const TensorInfo& tensor : file.tensors()) {
     if (!tensor.name.ends_with(kHidden)) continue;
     std::string name = tensor.name.substr(0, tensor.name.size() - kHidden.size());
-    if (name.empty()) {
-      variants.emplace_back("", variant_named("full"));
-    } else if (name.ends_with('/')) {
-      variants.emplace_back(name, variant_of(name.substr(0, name.size() - 1)));
+    if (!name.empty() && !name.ends_with('/')) continue;
+    const auto captured = captured_variants(file);
+    const std::string variant = !name.empty()          ? name.substr(0, name.size() - 1)
+                                : captured.size() == 1 ? captured[0]
+                                                       : "full";
+    try {
+      variants.emplace_back(name, variant_of(variant));
+    } catch (const Error&) {
+      throw input(fmt::format("{}: tensor {}: no variant is called {}", file.where(), in_quotes(tensor.name),
+                              in_quotes(variant)));
     }
   }
   if (variants.empty()) throw input(fmt::format("{}: found no tensor 'hidden_states', expected one", file.where()));
@@ -219,11 +256,18 @@ void compare_model(const std::string& spec, const ParityOptions& options, Result
   InputOptions input_options = options.input.from_file() ? options.input : input_beside(spec, options.input);
   const auto variants = variants_in(*file);
   const TensorInfo& first = file->at(variants[0].first + std::string(kHidden));
-  if (!input_options.n_samples && first.shape.size() == 4) input_options.n_samples = first.shape[1];
+  if (first.shape.size() != 4 || first.shape[1] < 1) {
+    throw input(fmt::format("{}: tensor {} is {}, expected [states, samples, tokens, width]", file->where(),
+                            in_quotes(first.name), shape_text(first.shape)));
+  }
+  if (!input_options.n_samples) input_options.n_samples = first.shape[1];
   const Inputs inputs = open_inputs(model.network, input_options, 0);
   const InputSize size = size_of(inputs.samples);
   provenance.add(model, inputs.source, size);
   provenance.add_notes(inputs.notes);
+  for (const auto& [prefix, variant] : variants) {
+    check_memory(apply(variant, model.network), {size.n_samples, size.n_tokens, sizeof(double), false, model.drawn});
+  }
 
   const Sizes& sizes = model.network.sizes;
   const double n_jobs = static_cast<double>(options.precisions.size() * variants.size());
@@ -249,7 +293,7 @@ void compare_model(const std::string& spec, const ParityOptions& options, Result
       labels.variant = variant.name;
       add_rows(result, labels, "hidden", errors.hidden);
       add_rows(result, labels, "attention", errors.attention);
-      if (variants.size() > 1) all.append(errors);
+      if (variants.size() > 1) all.merge(errors);
     }
     labels.variant = "all";
     add_rows(result, labels, "hidden", all.hidden);

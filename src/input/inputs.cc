@@ -39,6 +39,7 @@ std::vector<std::int32_t> small_integers(const Array& array, const std::string& 
 
 // Finite reals as rows x (the rest).
 Matrix<double> reals(const Array& array, const std::string& where) {
+  if (array.bytes.empty()) throw input(fmt::format("{}: shape {}: it is empty", where, shape_text(array.shape)));
   const Index rows = array.shape[0];
   Index cols = 1;
   for (std::size_t i = 1; i < array.shape.size(); ++i) cols *= array.shape[i];
@@ -54,31 +55,41 @@ Matrix<double> reals(const Array& array, const std::string& where) {
   return values;
 }
 
+// attention_mask, as many as there are samples, or nothing.
+void read_masks(const ArrayFile& file, std::vector<Sample>& samples) {
+  const auto masks = file.samples_if_present("attention_mask", 1);
+  if (masks.empty()) return;
+  if (masks.size() != samples.size()) {
+    throw input(fmt::format("{}: {} samples, but 'attention_mask' has {}", file.where(), samples.size(), masks.size()));
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    for (const std::int32_t m : small_integers(masks[i], sample_text(file, i), "mask")) {
+      samples[i].valid.push_back(m != 0 ? 1 : 0);
+    }
+  }
+}
+
 std::vector<Sample> read_ids(const ArrayFile& file) {
   const auto arrays = file.samples("input_ids", 1);
-  const auto masks = file.samples_if_present("attention_mask", 1);
   const auto segments = file.samples_if_present("token_type_ids", 1);
-  for (const auto* beside : {&masks, &segments}) {
-    if (!beside->empty() && beside->size() != arrays.size()) {
-      throw input(fmt::format("{}: 'input_ids' has {} samples, {} has {}", file.where(), arrays.size(),
-                              beside == &masks ? "'attention_mask'" : "'token_type_ids'", beside->size()));
-    }
+  if (!segments.empty() && segments.size() != arrays.size()) {
+    throw input(
+        fmt::format("{}: {} samples, but 'token_type_ids' has {}", file.where(), arrays.size(), segments.size()));
   }
   std::vector<Sample> samples(arrays.size());
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const std::string where = sample_text(file, i);
     samples[i].content = small_integers(arrays[i], where, "token id");
-    if (!masks.empty()) {
-      for (const std::int32_t m : small_integers(masks[i], where, "mask")) samples[i].valid.push_back(m != 0 ? 1 : 0);
-    }
     if (!segments.empty()) samples[i].segments = small_integers(segments[i], where, "segment");
   }
+  read_masks(file, samples);
   return samples;
 }
 
 std::vector<Sample> read_hidden(const ArrayFile& file) {
   const auto arrays = file.samples("hidden_states", 2);
   std::vector<Sample> samples(arrays.size());
+  read_masks(file, samples);
   for (std::size_t i = 0; i < arrays.size(); ++i)
     samples[i].content = HiddenState{reals(arrays[i], sample_text(file, i))};
   return samples;
@@ -125,6 +136,33 @@ void fit(std::vector<Sample>& samples, Index n_tokens, const std::string& where,
   if (samples.size() < n_all) {
     notes.push_back(fmt::format("{}: {} of {} samples left out, shorter than {} tokens", where, n_all - samples.size(),
                                 n_all, n_tokens));
+  }
+}
+
+// Masks and segments are as long as their samples: to be known before anything is cut.
+void check_beside(const std::vector<Sample>& samples, const std::string& where) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const auto n = static_cast<std::size_t>(samples[i].n_tokens());
+    const auto fits = [&](std::size_t size) { return size == 0 || size == n; };
+    if (!fits(samples[i].valid.size()) || !fits(samples[i].segments.size())) {
+      throw input(fmt::format("{}: sample {}: {} tokens with {} entries of the mask and {} of the segments", where, i,
+                              n, samples[i].valid.size(), samples[i].segments.size()));
+    }
+  }
+}
+
+void drop_unused_segments(const Network& network, Inputs& inputs, const std::string& where) {
+  const auto* tokens = std::get_if<TokenInput>(&network.input.source);
+  const bool used = (tokens && tokens->segments) || network.family == "xlnet";
+  bool dropped = false;
+  for (Sample& sample : inputs.samples) {
+    if (used || sample.segments.empty()) continue;
+    sample.segments.clear();
+    dropped = true;
+  }
+  if (dropped) {
+    inputs.notes.push_back(
+        fmt::format("{}: 'token_type_ids' left out, a {} model has no segments", where, network.family));
   }
 }
 
@@ -179,8 +217,13 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
                    : !options.hidden.empty() ? read_hidden(file)
                                              : read_pixels(file, network);
   if (inputs.samples.empty()) throw input(fmt::format("{}: no samples", file.where()));
-  check_each(network, inputs.samples, file.where());
+  check_beside(inputs.samples, file.where());
   if (options.n_tokens && options.pixels.empty()) fit(inputs.samples, *options.n_tokens, file.where(), inputs.notes);
+  if (options.n_tokens && !options.pixels.empty()) {
+    inputs.notes.emplace_back("--tokens has no meaning for images, whose tokens are patches");
+  }
+  drop_unused_segments(network, inputs, file.where());
+  check_each(network, inputs.samples, file.where());
   const auto n_present = static_cast<Index>(inputs.samples.size());
   if (options.n_samples && *options.n_samples > n_present) {
     inputs.notes.push_back(

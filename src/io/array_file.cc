@@ -39,17 +39,23 @@ class JsonArray {
   Array array() && {
     if (all_integers_) {
       std::vector<std::int64_t> integers;
-      for (const json* number : numbers_) integers.push_back(number->get<std::int64_t>());
+      for (const json* number : numbers_)
+        integers.push_back(number->is_boolean() ? int{number->get<bool>()} : number->get<std::int64_t>());
       return make(DType::kI64, std::move(integers));
     }
     std::vector<double> reals;
-    for (const json* number : numbers_) reals.push_back(number->get<double>());
+    for (const json* number : numbers_)
+      reals.push_back(number->is_boolean() ? (number->get<bool>() ? 1.0 : 0.0) : number->get<double>());
     return make(DType::kF64, std::move(reals));
   }
 
  private:
   void collect(const json& value, std::size_t level) {
     if (level == shape_.size()) {
+      if (value.is_boolean()) {
+        numbers_.push_back(&value);
+        return;
+      }
       if (!value.is_number()) throw input(fmt::format("{}: found a {}, expected a number", where_, value.type_name()));
       const bool fits = value.is_number_integer() &&
                         !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});

@@ -64,6 +64,23 @@ std::string shortened(std::string name) {
   return name;
 }
 
+constexpr int kAttempts = 16;  // at finding a name that is free
+
+fs::path temporary_name(const fs::path& target) {
+  return target.parent_path() / fmt::format(".{}.{}.tmp", shortened(target.filename().string()), random_suffix());
+}
+
+// Gives a nameless file a name nobody else has; empty, with errno set, if that fails.
+fs::path link_temporary(int fd, const fs::path& target) {
+  const std::string nameless = fmt::format("/proc/self/fd/{}", fd);
+  for (int i = 0; i < kAttempts; ++i) {
+    fs::path path = temporary_name(target);
+    if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) return path;
+    if (errno != EEXIST && errno != EINTR) return {};
+  }
+  return {};
+}
+
 template <class Call>
 auto retry_if_interrupted(Call call) {
   auto result = call();
@@ -88,6 +105,7 @@ AtomicFile::AtomicFile(const fs::path& target) : target_(target) {
     // A second opening of the same file would begin at its start and overwrite what is there; a duplicate goes on.
     fd_ = ::fcntl(*destination.descriptor, F_DUPFD_CLOEXEC, 0);
     if (fd_ < 0) throw file_error(target_, "cannot be written", errno);
+    direct_ = true;
     return;
   }
   struct stat info {};
@@ -96,6 +114,7 @@ AtomicFile::AtomicFile(const fs::path& target) : target_(target) {
   if (exists && !S_ISREG(info.st_mode)) {
     fd_ = retry_if_interrupted([&] { return ::open(resolved_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); });
     if (fd_ < 0) throw file_error(target_, "cannot be written", errno);
+    direct_ = true;
     return;
   }
   // rename() asks only the folder; a file that was made read-only is meant to stay.
@@ -113,10 +132,11 @@ AtomicFile::AtomicFile(const fs::path& target) : target_(target) {
 AtomicFile::~AtomicFile() { remove_temporary(); }
 
 void AtomicFile::create_temporary() {
-  constexpr int kAttempts = 16;
+  const fs::path folder = resolved_.has_parent_path() ? resolved_.parent_path() : ".";
+  fd_ = retry_if_interrupted([&] { return ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666); });
+  if (fd_ >= 0) return;
   for (int i = 0; i < kAttempts; ++i) {
-    const std::string name = fmt::format(".{}.{}.tmp", shortened(resolved_.filename().string()), random_suffix());
-    fs::path path = resolved_.parent_path() / name;
+    fs::path path = temporary_name(resolved_);
     fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd_ >= 0) {
       temporary_ = std::move(path);
@@ -161,7 +181,7 @@ void AtomicFile::reserve(std::uint64_t size) {
   if (size > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) {
     throw file_error(target_, "cannot be created", EFBIG);
   }
-  if (temporary_.empty() || size == 0) return;  // a device has no size to reserve
+  if (direct_ || size == 0) return;  // a device has no size to reserve
   const auto length = static_cast<off_t>(size);
   if (retry_if_interrupted([&] { return ::fallocate(fd_, 0, 0, length); }) == 0) return;
   // Not every file system can; then a full disk shows when writing.
@@ -173,11 +193,15 @@ void AtomicFile::reserve(std::uint64_t size) {
 
 void AtomicFile::commit() {
   if (fd_ < 0) throw Bug("AtomicFile: committed twice");
-  if (temporary_.empty()) {
+  if (direct_) {
     if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) throw file_error(target_, "cannot be written", errno);
     return;
   }
   if (retry_if_interrupted([&] { return ::fsync(fd_); }) != 0) throw file_error(target_, "cannot be written", errno);
+  if (temporary_.empty()) {
+    temporary_ = link_temporary(fd_, resolved_);
+    if (temporary_.empty()) throw file_error(target_, "cannot be given its name", errno);
+  }
   if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) throw file_error(target_, "cannot be written", errno);
   if (::rename(temporary_.c_str(), resolved_.c_str()) != 0) throw file_error(target_, "cannot be replaced", errno);
   temporary_.clear();

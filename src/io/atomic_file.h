@@ -8,10 +8,12 @@
 
 namespace rankfall {
 
-// A file that appears complete or not at all: it is written under an unpredictable name in the target's folder and
-// takes the target's name on commit(); without commit() it is removed. A target that is a symbolic link stays one: what
-// it points to is replaced. A target that exists keeps its permissions; a new one gets 0666 & ~umask. A target that is
-// no regular file (/dev/stdout, a terminal, a fifo) is written to directly, and so are the descriptors of this process
+// A file that appears complete or not at all: it is written without a name in the target's folder and takes the
+// target's name on commit(); without commit() it is gone, however the process ends. (On file systems that have no
+// nameless files it is written under an unpredictable name, which a killed process leaves behind.) A target that is a
+// symbolic link stays one: what it points to is replaced. A target that exists keeps its permissions; a new one gets
+// 0666 & ~umask. A target that is no regular file (/dev/stdout, a terminal, a fifo) is written to directly, and so are
+// the descriptors of this process
 // (/dev/fd/N): these receive what was written even without commit(). Errors (Error, kInput) carry the system's reason.
 // Not thread-safe, except write_at.
 class AtomicFile {
@@ -37,7 +39,8 @@ class AtomicFile {
 
   std::filesystem::path target_;     // as given, for messages
   std::filesystem::path resolved_;   // links followed
-  std::filesystem::path temporary_;  // empty: written directly, or committed
+  std::filesystem::path temporary_;  // empty: nameless, written directly, or committed
+  bool direct_ = false;              // the target is no regular file
   int fd_ = -1;
 };
 

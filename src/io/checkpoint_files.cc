@@ -70,8 +70,9 @@ std::string pickle_advice(const fs::path& directory, const std::string& name) {
   const std::string conversion =
       one_file ? fmt::format(
                      "  import torch; from safetensors.torch import save_file\n"
-                     "  save_file({{k: v.clone() for k, v in torch.load(\"{}\", \"cpu\", weights_only=True).items()}}, "
-                     "\"{}\")",
+                     "  save_file({{k: v.contiguous().clone() for k, v in torch.load(\"{}\", \"cpu\", "
+                     "weights_only=True).items()}}, "
+                     "\"{}\", {{\"format\": \"pt\"}})",
                      from, python_text(directory / kWeights))
                : fmt::format(
                      "  from transformers import AutoModel\n"
@@ -81,6 +82,12 @@ std::string pickle_advice(const fs::path& directory, const std::string& name) {
       "the weights are in {}, a Python pickle. It is not read: loading a pickle can execute any code that is in it. "
       "Two lines of Python convert it:\n{}",
       printable(name), conversion);
+}
+
+// Pickles that are no weights.
+bool is_training_state(std::string_view name) {
+  return name.starts_with("training_args") || name.starts_with("optimizer") || name.starts_with("scheduler") ||
+         name.starts_with("rng_state") || name.starts_with("scaler");
 }
 
 // What a directory without readable weights is, as far as its files' names say.
@@ -111,7 +118,9 @@ std::string describe_directory(const fs::path& directory) {
     if (named(pickle)) return pickle_advice(directory, pickle);
   }
   for (const char* pickle : {".bin", ".pt", ".pth", ".ckpt"}) {
-    if (const auto found = ending(pickle)) return pickle_advice(directory, *found);
+    const auto found =
+        first([&](const std::string& name) { return name.ends_with(pickle) && !is_training_state(name); });
+    if (found) return pickle_advice(directory, *found);
   }
   for (const char* other : {".h5", ".msgpack", ".ot", ".gguf", ".onnx", ".tflite"}) {
     if (const auto found = ending(other)) {

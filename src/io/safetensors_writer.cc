@@ -93,7 +93,8 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::vec
   const std::uint64_t length = text.size();
   const std::uint64_t data = sizeof length + length;
   for (std::uint64_t& offset : offsets_) offset += data;
-  file_.reserve(data + end);
+  n_bytes_ = data + end;
+  file_.reserve(n_bytes_);
   file_.write_at(0, std::as_bytes(std::span(&length, 1)));
   file_.write_at(sizeof length, std::as_bytes(std::span(text)));
 }

@@ -41,6 +41,8 @@ class SafetensorsWriter {
 
   void commit();
 
+  std::uint64_t n_bytes() const { return n_bytes_; }  // of the whole file
+
  private:
   template <class T>
   void write_values(std::size_t tensor, Index first, std::span<const T> values);
@@ -49,6 +51,7 @@ class SafetensorsWriter {
   std::vector<std::uint64_t> offsets_;  // in the file, of each tensor's first element
   std::vector<std::uint64_t> sizes_;    // elements of each tensor
   std::uint64_t n_elements_ = 0;
+  std::uint64_t n_bytes_ = 0;
   std::atomic<std::uint64_t> n_written_{0};
   AtomicFile file_;
 };

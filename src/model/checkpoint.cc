@@ -74,13 +74,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
   return std::min(row.back(), limit);
 }
 
+constexpr std::string_view kWrapper = "module.";  // in front of everything, from training on several devices
+
 // Finds the tensors of a network among those of a file, which may name them with a prefix or in an old way.
 class NameTable {
  public:
   NameTable(const CheckpointFiles& files, const Network& network, bool tied)
       : files_(files), network_(network), names_(family_names(network.family)), tied_(tied) {
     std::size_t most = 0;
-    for (const std::string_view wrapped : {"", "module."}) {
+    for (const std::string_view wrapped : {std::string_view(), kWrapper}) {
       for (const std::string_view prefix : {std::string_view(), names_.prefix}) {
         const std::string candidate = std::string(wrapped) + std::string(prefix);
         const auto found = [&](const TensorSpec& spec) { return find(candidate, spec.name) != nullptr; };
@@ -109,29 +111,60 @@ class NameTable {
     return entries;
   }
 
-  // Tensors of the file that belong to further layers of the same kind; empty when there are none.
-  std::string left_out() const {
+  // Tensors of the file that a reader would expect to be used: those of further layers, and others inside the layers.
+  std::vector<std::string> left_out() const {
     std::set<std::string> kinds;
+    std::set<std::string> stems;  // "encoder.layer.#."
     std::set<const TensorInfo*> used;
     for (const TensorSpec& spec : network_.tensors) {
       const auto* entry = find(prefix_, spec.name);
       if (!entry) continue;
       used.insert(entry->tensor);
-      if (const std::string kind = without_numbers(entry->tensor->name); kind != entry->tensor->name)
+      const std::string kind = without_numbers(entry->tensor->name);
+      if (const std::size_t number = kind.find('#'); number != kind.npos) {
         kinds.insert(kind);
+        stems.insert(kind.substr(0, number + 1));
+      }
     }
-    std::size_t n = 0;
-    std::string first;
+    Unused further;
+    Unused inside;
     for (const auto& [name, entry] : files_.entries()) {
-      if (used.contains(entry.tensor) || !kinds.contains(without_numbers(name))) continue;
-      if (n++ == 0) first = name;
+      if (used.contains(entry.tensor)) continue;
+      const std::string kind = without_numbers(name);
+      if (kinds.contains(kind)) {
+        further.add(name);
+      } else if (stems.contains(kind.substr(0, kind.find('#') + 1)) && !is_known_buffer(name)) {
+        inside.add(name);
+      }
     }
-    if (n == 0) return {};
-    return fmt::format("{}: {} tensors are not used, {} first: config.json has fewer layers than the file",
-                       files_.where(), n, in_quotes(first));
+    std::vector<std::string> notes;
+    if (further.n > 0) {
+      notes.push_back(fmt::format("{}: {} tensors are not used, {} first: config.json has fewer layers than the file",
+                                  files_.where(), further.n, in_quotes(further.first)));
+    }
+    if (inside.n > 0) {
+      notes.push_back(
+          fmt::format("{}: {} tensors inside the layers are not used, {} first; a {} model has no such part",
+                      files_.where(), inside.n, in_quotes(inside.first), network_.family));
+    }
+    return notes;
   }
 
  private:
+  struct Unused {
+    std::size_t n = 0;
+    std::string first;
+    void add(const std::string& name) {
+      if (n++ == 0) first = name;
+    }
+  };
+
+  // What files have inside layers without being weights, and what only a decoder uses.
+  static bool is_known_buffer(std::string_view name) {
+    return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".attn.bias") || name.ends_with("masked_bias") ||
+           name.ends_with("position_ids") || name.find("crossattention") != name.npos;
+  }
+
   static std::string without_numbers(std::string_view name) {
     std::string kind;
     for (const char c : name) {
@@ -152,25 +185,27 @@ class NameTable {
       const std::string stem = prefix + name.substr(0, name.size() - ours.size());
       if (const auto* entry = files_.find(stem + std::string(old))) return entry;
     }
-    if (!tied_ || names_.words.empty() || name != names_.words) return nullptr;
-    for (const std::string_view other : names_.tied) {
+    if (names_.words.empty() || name != names_.words) return nullptr;
+    const std::string wrapper = prefix.starts_with(kWrapper) ? std::string(kWrapper) : "";
+    for (const std::string_view other : {names_.same[0], names_.same[1], tied_ ? names_.tied : std::string_view()}) {
       if (other.empty()) continue;
-      if (const auto* entry = files_.find(prefix + std::string(other))) return entry;
-      if (const auto* entry = files_.find(other)) return entry;
+      for (const std::string& front : {prefix, wrapper}) {
+        if (const auto* entry = files_.find(front + std::string(other))) return entry;
+      }
     }
     return nullptr;
   }
 
   static void check(const TensorSpec& spec, const CheckpointFiles::Entry& entry) {
     const TensorInfo& tensor = *entry.tensor;
-    if (tensor.shape != spec.shape) {
-      throw input(fmt::format("{}: tensor {} is {}, expected {} as config.json says", entry.file->where(),
-                              in_quotes(tensor.name), shape_text(tensor.shape), shape_text(spec.shape)));
-    }
     if (!tensor.supported || is_integer(tensor.dtype)) {
       throw input(
           fmt::format("{}: tensor {} has type {}, expected F64, F32, F16 or BF16; quantised models are not read",
                       entry.file->where(), in_quotes(tensor.name), printable(tensor.dtype_name)));
+    }
+    if (tensor.shape != spec.shape) {
+      throw input(fmt::format("{}: tensor {} is {}, expected {} as config.json says", entry.file->where(),
+                              in_quotes(tensor.name), shape_text(tensor.shape), shape_text(spec.shape)));
     }
   }
 
@@ -240,7 +275,7 @@ Model open_checkpoint(const fs::path& directory) {
   const bool tied = config.flag("tie_word_embeddings", model.network.family != "llama");
   const NameTable names(*files, model.network, tied);
   model.weights = std::make_shared<CheckpointWeights>(files, names.entries());
-  if (const std::string note = names.left_out(); !note.empty()) model.notes.push_back(note);
+  model.notes = names.left_out();
   return model;
 }
 

@@ -46,6 +46,15 @@ Index Config::integer(std::string_view key, Index low, Index high, Index fallbac
   return has(key) ? integer(key, low, high) : fallback;
 }
 
+Index Config::side(std::string_view key, Index low, Index high, Index fallback) const {
+  const nlohmann::json* value = find(key);
+  if (!value || !value->is_array()) return integer(key, low, high, fallback);
+  if (value->size() != 2 || (*value)[0] != (*value)[1]) {
+    fail(fmt::format("'{}' is {}, expected a number or two equal ones", key, shown(*value)));
+  }
+  return Config({{std::string(key), (*value)[0]}}, where_, kind_).integer(key, low, high);
+}
+
 double Config::number(std::string_view key, double low, double high, double fallback) const {
   const nlohmann::json* value = find(key);
   if (!value) return fallback;
@@ -72,6 +81,11 @@ std::string Config::text(std::string_view key, std::string_view fallback) const 
   if (!value) return std::string(fallback);
   if (!value->is_string()) fail(fmt::format("'{}' is {}, expected a text", key, shown(*value)));
   return value->get<std::string>();
+}
+
+std::string Config::plain_text(std::string_view key, std::string_view fallback) const {
+  const nlohmann::json* value = find(key);
+  return value && value->is_object() ? object(key)->text("content", fallback) : text(key, fallback);
 }
 
 std::optional<Config> Config::object(std::string_view key) const {

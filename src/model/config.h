@@ -21,10 +21,14 @@ class Config {
   // Required when there is no fallback; always within [low, high].
   Index integer(std::string_view key, Index low, Index high) const;
   Index integer(std::string_view key, Index low, Index high, Index fallback) const;
+  // A number, or a list of two equal ones: the side of a square.
+  Index side(std::string_view key, Index low, Index high, Index fallback) const;
   double number(std::string_view key, double low, double high, double fallback) const;
   bool flag(std::string_view key, bool fallback) const;
   std::string text(std::string_view key) const;
   std::string text(std::string_view key, std::string_view fallback) const;
+  // A text, or the `content` of an object: tokenizer files have both.
+  std::string plain_text(std::string_view key, std::string_view fallback) const;
   // The object under `key`; null when absent. Its errors name the key.
   std::optional<Config> object(std::string_view key) const;
 

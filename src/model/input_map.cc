@@ -12,4 +12,13 @@ std::vector<TensorSlice> stage_slices(const InputMap& input) {
   return out;
 }
 
+std::vector<Index> position_rows(const TokenInput& input, const TokenIds& ids) {
+  std::vector<Index> rows(ids.size());
+  Index next = input.position_offset;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    rows[i] = ids[i] == input.padding_id ? input.position_offset - 1 : next++;
+  }
+  return rows;
+}
+
 }  // namespace rankfall

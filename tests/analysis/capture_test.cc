@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "analysis/error_summary.h"
 #include "io/dtype.h"
 #include "io/io_test_util.h"
 #include "io/safetensors.h"
@@ -189,6 +190,24 @@ TEST(Capture, ImpossibleSelectionsLeaveNothingBehind) {
   EXPECT_EQ(dir.n_files(), 0U);
 }
 
+TEST(Capture, DoesNotReplaceWhatItIsMadeFrom) {
+  const TempDir dir;
+  const auto model = dir.path() / "bert";
+  std::filesystem::copy(std::filesystem::path(RANKFALL_TEST_DATA) / "families/bert", model);
+  CaptureOptions options;
+  options.input.ids = dir.file("ids.json", "[[1, 2]]");
+  const std::filesystem::path targets[] = {model / "model.safetensors", options.input.ids, "/dev/null", "", "-"};
+  for (const auto& target : targets) {
+    try {
+      capture(model.string(), target, options);
+      ADD_FAILURE() << target;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage) << error.what();
+    }
+  }
+  EXPECT_EQ(test::read_all(dir.path() / "ids.json"), "[[1, 2]]");
+}
+
 TEST(Capture, AFailureInTheMiddleLeavesTheOldFile) {
   const TempDir dir;
   const auto path = dir.file("out.safetensors", "before");
@@ -232,6 +251,63 @@ TEST(Parity, WithItsOwnCaptureIsExact) {
     EXPECT_LT(metric(result, name, "f32"), 1e-4) << name;
   }
   EXPECT_GT(metric(result, "parity.hidden.max", "f32"), 0);
+}
+
+TEST(Parity, SamplesOfDifferentLengthAndPadding) {
+  const TempDir dir;
+  const std::string bert = std::string(RANKFALL_TEST_DATA) + "/families/bert";
+  const auto path = dir.path() / "own.safetensors";
+  CaptureOptions options = small();
+  options.precision = Precision::kF64;
+  options.input = {};
+  options.input.ids = dir.file("ids.json", R"({"input_ids": [[1, 2, 3, 4, 5, 6, 7], [1, 2, 3]]})");
+  capture(bert, path, options);
+  ParityOptions parity_options;
+  parity_options.reference = path;
+  parity_options.input.ids = options.input.ids;
+  EXPECT_EQ(metric(parity(std::vector<std::string>{bert}, parity_options), "parity.attention.max", "f64"), 0);
+
+  // Padding is what follows: the same states without it, whatever lies under the mask.
+  ParityOptions masked = parity_options;
+  masked.input.ids = dir.file("masked.json", R"({"input_ids": [[1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 9, 9, 9, 9]],
+                                                "attention_mask": [[1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0, 0]]})");
+  const Result result = parity(std::vector<std::string>{bert}, masked);
+  EXPECT_LT(metric(result, "parity.attention.max", "f64"), 1e-12);
+  EXPECT_LT(metric(result, "parity.hidden.max", "f64"), 1e-12);
+}
+
+TEST(Parity, ACapturedVariantIsComparedWithItself) {
+  const TempDir dir;
+  const std::string bert = std::string(RANKFALL_TEST_DATA) + "/families/bert";
+  const auto path = dir.path() / "own.safetensors";
+  CaptureOptions options;
+  options.precision = Precision::kF64;
+  options.input.ids = bert + "/input.safetensors";
+  options.variants = {variant_named("san")};
+  capture(bert, path, options);
+  ParityOptions parity_options;
+  parity_options.reference = path;
+  const Result result = parity(std::vector<std::string>{bert}, parity_options);
+  EXPECT_EQ(result.rows[0].variant, "san");
+  EXPECT_EQ(result.rows[0].mean, 0);
+  options.variants = {paper_variants(true)[2]};
+  capture(bert, path, options);
+  EXPECT_THAT(test::input_error([&] { parity(std::vector<std::string>{bert}, parity_options); }),
+              HasSubstr("--as-published"));
+}
+
+TEST(Parity, LargestAndMedianWithoutKeepingAll) {
+  ErrorSummary errors;
+  for (int i = 1; i <= 999; ++i) errors.add(i * 1e-17);
+  for (int i = 0; i < 100; ++i) errors.add(0);
+  EXPECT_EQ(errors.n(), 1099);
+  EXPECT_EQ(errors.largest(), 999 * 1e-17);
+  EXPECT_NEAR(errors.median(), 450e-17, 450e-17 * 0.012);
+  ErrorSummary twice = errors;
+  twice.merge(errors);
+  EXPECT_EQ(twice.median(), errors.median());
+  EXPECT_EQ(twice.n(), 2198);
+  EXPECT_EQ(ErrorSummary().median(), 0);
 }
 
 TEST(Parity, WithTheReferencesBesideTheModel) {

@@ -135,7 +135,7 @@ check "a Git LFS pointer" 3 "git lfs pull" -- measure "$dir/spoilt"
 mv "$dir/spoilt/model.safetensors" "$dir/spoilt/pytorch_model.bin"
 check "a pickle" 3 "can execute any code" -- measure "$dir/spoilt"
 printf '{"model_type": "mamba"}' > "$dir/spoilt/config.json"
-check "an unknown family" 3 "expected one of albert, bert, distilbert, electra, gpt2, llama, roberta, san, t5, vit, xlnet" -- measure "$dir/spoilt"
+check "an unknown family" 3 "expected one of albert, bert, camembert, distilbert, electra, gpt2, llama, roberta, san, t5, vit, xlm-roberta, xlnet" -- measure "$dir/spoilt"
 cp -r "$families/bert" "$dir/longer"
 chmod -R u+w "$dir/longer"
 sed 's/"num_hidden_layers": 3/"num_hidden_layers": 2/' "$families/bert/config.json" > "$dir/longer/config.json"
@@ -153,6 +153,14 @@ check "capture to nowhere" 2 "no directory" -- capture bert-tiny@init -o "$dir/n
 check "capture no such layer" 2 "layer 9; there are 0 to 2" -- capture bert-tiny@init --layers 9 -o "$dir/c.safetensors"
 check "capture nonsense layers" 2 "expected numbers or ranges" -- capture bert-tiny@init --layers 3-1 -o "$dir/c.safetensors"
 check "capture an overflow" 4 "" -- capture san:layers=3,heads=1,dim=64,norm=none,std=1000 --samples 1 --tokens 4 -o "$dir/c.safetensors"
+(
+  ulimit -f 100
+  "$rankfall" capture bert-tiny@init -o "$dir/c.safetensors" > "$dir/out" 2> "$dir/err"
+)
+expect "a file beyond the limit is said" test $? -eq 3
+(
+  timeout -s KILL 1 "$rankfall" capture bert-base@init -o "$dir/c.safetensors" > "$dir/out" 2> "$dir/err"
+) 2> /dev/null
 expect "the old file is still there" cmp -s "$dir/c.safetensors" "$dir/before"
 expect "and nothing beside it" bash -c "[[ \$(ls -A '$dir' | grep -c 'c.safetensors') -eq 1 ]]"
 

@@ -87,11 +87,32 @@ TEST(Inputs, MasksAndSegments) {
   EXPECT_THAT(open_inputs(bert, options, 0).samples[0].valid, ElementsAre(1, 1));
 
   options.ids = dir.file("bad.json", R"({"input_ids": [[1, 2], [3, 4]], "attention_mask": [[1, 1]]})");
-  EXPECT_THAT(error_of(ErrorKind::kInput, bert, options),
-              HasSubstr("'input_ids' has 2 samples, 'attention_mask' has 1"));
+  EXPECT_THAT(error_of(ErrorKind::kInput, bert, options), HasSubstr("2 samples, but 'attention_mask' has 1"));
   options.ids = dir.file("bad.json", R"({"input_ids": [[1, 2]], "attention_mask": [[1]]})");
   options.n_tokens.reset();
-  EXPECT_THAT(error_of(ErrorKind::kInput, bert, options), HasSubstr("1 validity entries"));
+  EXPECT_THAT(error_of(ErrorKind::kInput, bert, options), HasSubstr("2 tokens with 1 entries of the mask"));
+}
+
+// A text longer than the model's positions can be cut.
+TEST(Inputs, CuttingComesBeforeChecking) {
+  const TempDir dir;
+  InputOptions options;
+  options.ids = dir.file("ids.json", "[[1, 2, 3, 4, 5, 6, 7, 8, 9]]");
+  options.n_tokens = 4;
+  EXPECT_EQ(open_inputs(tokens(), options, 0).samples[0].n_tokens(), 4);
+  options.ids = dir.file("ids.json", R"({"input_ids": [[1, 2, 3]], "attention_mask": [[false, false, true]]})");
+  options.n_tokens = 2;
+  EXPECT_THAT(error_of(ErrorKind::kInput, tokens(), options),
+              HasSubstr("ids.json: sample 0: a sample that is all padding"));
+}
+
+TEST(Inputs, SegmentsOfAModelWithoutAreLeftOut) {
+  const TempDir dir;
+  InputOptions options;
+  options.ids = dir.file("ids.json", R"({"input_ids": [[1, 2]], "token_type_ids": [[0, 1]]})");
+  const Inputs inputs = open_inputs(tokens(), options, 0);
+  EXPECT_THAT(inputs.samples[0].segments, IsEmpty());
+  EXPECT_THAT(inputs.notes, ElementsAre(HasSubstr("'token_type_ids' left out")));
 }
 
 TEST(Inputs, HiddenStates) {
@@ -102,6 +123,10 @@ TEST(Inputs, HiddenStates) {
   EXPECT_EQ(std::get<HiddenState>(inputs.samples[0].content).values(1, 3), 8.5);
   options.n_tokens = 1;
   EXPECT_EQ(open_inputs(tokens(), options, 0).samples[0].n_tokens(), 1);
+  options.n_tokens.reset();
+  options.hidden =
+      dir.file("m.json", R"({"hidden_states": [[[1, 2, 3, 4], [5, 6, 7, 8.5]]], "attention_mask": [[1, 0]]})");
+  EXPECT_THAT(open_inputs(tokens(), options, 0).samples[0].valid, ElementsAre(1, 0));
   const std::string nan = test::raw(0.0F) + test::raw(0.0F) + test::raw(std::nanf("")) + test::raw(0.0F);
   options.hidden =
       dir.file("h", test::safetensors(R"({"hidden_states":{"dtype":"F32","shape":[1,4],"data_offsets":[0,16]}})", nan));

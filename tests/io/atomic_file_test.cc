@@ -34,7 +34,7 @@ TEST(AtomicFile, AppearsOnCommit) {
     file.write("");
     file.write("two");
     EXPECT_FALSE(fs::exists(path));
-    EXPECT_EQ(dir.n_files(), 1U);
+    EXPECT_LE(dir.n_files(), 1U);  // none where the file system has nameless files
     file.commit();
     EXPECT_EQ(read_all(path), "one two");
     EXPECT_THROW(file.commit(), Bug);

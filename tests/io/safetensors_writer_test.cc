@@ -107,7 +107,7 @@ TEST(SafetensorsWriter, NothingRemainsWithoutCommit) {
   {
     SafetensorsWriter writer(path, {{"a", DType::kF32, {2}}});
     writer.write(0, 0, view<float>({1}));
-    EXPECT_EQ(dir.n_files(), 2U);
+    EXPECT_LE(dir.n_files(), 2U);
     EXPECT_THROW(writer.commit(), Bug);  // one element is missing
   }
   EXPECT_EQ(dir.n_files(), 1U);

@@ -160,6 +160,8 @@ TEST(Checkpoint, TiedWordTables) {
   const Matrix<double> expected = saved_state(t5);
   t5.tensors.erase("shared.weight");  // encoder.embed_tokens.weight is there
   EXPECT_EQ(saved_state(t5), expected);
+  t5.config["tie_word_embeddings"] = false;  // which speaks of the output
+  EXPECT_EQ(saved_state(t5), expected);
 
   Editable gpt2("gpt2");
   const Matrix<double> of_gpt2 = saved_state(gpt2);
@@ -167,6 +169,9 @@ TEST(Checkpoint, TiedWordTables) {
   gpt2.tensors["lm_head.weight"] = gpt2.tensors["transformer.wte.weight"];
   gpt2.tensors.erase("transformer.wte.weight");
   EXPECT_EQ(saved_state(gpt2), of_gpt2);
+  gpt2.rename_all([](const std::string& name) { return "module." + name; });
+  EXPECT_EQ(saved_state(gpt2), of_gpt2);
+  gpt2.rename_all([](const std::string& name) { return name.substr(7); });
   gpt2.config["tie_word_embeddings"] = false;
   EXPECT_THAT(saved_error(gpt2), HasSubstr("'transformer.wte.weight' is missing"));
 }
@@ -228,6 +233,7 @@ TEST(Checkpoint, WhatIsMissingOrWrongIsNamed) {
 
   Editable other("bert");
   other.config["model_type"] = "electra";
+  other.config["embedding_size"] = 32;
   other.rename_all([](const std::string& name) { return "something." + name; });
   EXPECT_THAT(saved_error(other), AllOf(HasSubstr("none of the 53 tensors of a electra model is there"),
                                         HasSubstr("config.json may belong to another model")));
@@ -240,13 +246,40 @@ TEST(Checkpoint, LayersLeftOutAreMentioned) {
               ElementsAre(AllOf(HasSubstr("16 tensors are not used"), HasSubstr("'encoder.layer.2."))));
 }
 
+TEST(Checkpoint, PartsTheDescriptionDoesNotHaveAreMentioned) {
+  Editable checkpoint("bert");
+  checkpoint.tensors["encoder.layer.0.attention.self.q_norm.weight"] = {"F32", {1}, "1234"};
+  checkpoint.tensors["encoder.layer.0.crossattention.self.query.weight"] = {"F32", {1}, "1234"};
+  checkpoint.tensors["pooler.dense.weight"] = {"F32", {1}, "1234"};
+  EXPECT_THAT(
+      open_checkpoint(checkpoint.save().path()).notes,
+      ElementsAre(HasSubstr("1 tensors inside the layers are not used, 'encoder.layer.0.attention.self.q_norm")));
+}
+
+TEST(Checkpoint, RobertaCountsPositionsWithoutPadding) {
+  const Model model = open_model((kFamilies / "roberta").string(), 0);
+  Sample plain;
+  plain.content = TokenIds{0, 5, 6, 7, 2};
+  Sample padded;
+  padded.content = TokenIds{1, 1, 0, 5, 6, 7, 2};
+  padded.valid = {0, 0, 1, 1, 1, 1, 1};
+  const auto states = forward<double>(model.network, *model.weights, std::vector<Sample>{plain, padded}, {});
+  EXPECT_LT((states[0] - states[1].bottomRows(5)).cwiseAbs().maxCoeff(), 1e-12);
+}
+
 TEST(Checkpoint, ConfigurationsAreNotBelieved) {
   const struct {
     const char* config;
     const char* says;
   } cases[] = {
       {R"({"model_type": "mamba"})", "'model_type' is 'mamba', expected one of albert, bert"},
-      {R"({})", "'model_type' is missing"},
+      {R"({})", "'model_type' is missing; add it, one of albert, bert"},
+      {R"({"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
+           "intermediate_size": 8, "vocab_size": 9, "rope_scaling": {"type": "linear"}})",
+       "'factor' is missing"},
+      {R"({"model_type": "roberta", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
+           "intermediate_size": 8, "vocab_size": 9, "max_position_embeddings": 1})",
+       "of which 2 are not for tokens"},
       {R"([])", "expected a JSON object"},
       {R"({"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 1000000000})", "from 1 to 10000"},
       {R"({"model_type": "bert", "hidden_size": 1e300})", "expected a whole number"},

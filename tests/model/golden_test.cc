@@ -50,9 +50,7 @@ struct Expected {
     const Index cols = shape[shape.size() - 1];
     return {values.data() + leading * rows * cols, rows, cols};
   }
-  double largest() const {
-    return Eigen::Map<const RowVector<double>>(values.data(), static_cast<Index>(values.size())).cwiseAbs().maxCoeff();
-  }
+  double largest(Index leading) const { return slice(leading).cwiseAbs().maxCoeff(); }
   std::vector<Index> shape;
   std::vector<double> values;
 };
@@ -102,7 +100,7 @@ struct Opened {
   std::shared_ptr<const SafetensorsFile> expected;
 };
 
-// Largest errors: of hidden states as a share of the largest entry, of attentions absolute.
+// Largest errors: of hidden states as a share of the state's largest entry, of attentions absolute.
 struct Tolerance {
   double hidden, attention;
 };
@@ -124,7 +122,8 @@ void compare(const Case& c, const Tolerance& tolerance) {
     ASSERT_EQ(static_cast<Index>(recorder.states.size()), hidden.shape[0]);
     for (Index l = 0; l < hidden.shape[0]; ++l) {
       const Matrix<double> ours = recorder.states[static_cast<std::size_t>(l)].template cast<double>();
-      EXPECT_LE((ours - hidden.slice(l * n_samples + s)).cwiseAbs().maxCoeff(), tolerance.hidden * hidden.largest())
+      EXPECT_LE((ours - hidden.slice(l * n_samples + s)).cwiseAbs().maxCoeff(),
+                tolerance.hidden * hidden.largest(l * n_samples + s))
           << "state " << l << " sample " << s;
     }
     for (Index l = 0; l < attention.shape[0]; ++l) {
@@ -145,10 +144,10 @@ class Golden : public testing::TestWithParam<Case> {};
 bool is_mixed(const Case& c) { return std::string_view(c.family) == "t5"; }
 
 TEST_P(Golden, DoubleAgreesToElevenDigits) {
-  compare<double>(GetParam(), is_mixed(GetParam()) ? Tolerance{1e-5, 1e-4} : Tolerance{1e-11, 1e-11});
+  compare<double>(GetParam(), is_mixed(GetParam()) ? Tolerance{5e-5, 1e-4} : Tolerance{1e-11, 1e-11});
 }
 TEST_P(Golden, FloatAgreesToFourDigits) {
-  compare<float>(GetParam(), is_mixed(GetParam()) ? Tolerance{1e-4, 5e-4} : Tolerance{1e-4, 1e-4});
+  compare<float>(GetParam(), is_mixed(GetParam()) ? Tolerance{2e-4, 5e-4} : Tolerance{1e-4, 1e-4});
 }
 
 #ifdef __AVX2__  // which SLEEF wants for this exponential
@@ -197,7 +196,7 @@ TEST(GoldenT5, ReferenceIsThePlainPassWithTwoStepsInFloat32) {
           for (Index j = 0; j < expected.cols(); ++j) {
             const double ours =
                 states[static_cast<std::size_t>(l)][static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
-            ASSERT_NEAR(ours, expected(i, j), 1e-11 * hidden.largest()) << variant << " state " << l;
+            ASSERT_NEAR(ours, expected(i, j), 1e-11 * hidden.largest(l * n_samples + s)) << variant << " state " << l;
           }
         }
       }

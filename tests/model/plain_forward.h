@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -241,10 +242,17 @@ class Forward {
       const auto& ids = std::get<TokenIds>(sample.content);
       x.assign(ids.size(), std::vector<T>(static_cast<std::size_t>(tokens.words.cols), T(0)));
       for (std::size_t i = 0; i < ids.size(); ++i) {
+        // RoBERTa: the number of tokens up to this one that are no padding.
+        Index position = static_cast<Index>(i) + tokens.position_offset;
+        if (tokens.padding_id) {
+          const auto n = std::count_if(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                       [&](std::int32_t id) { return id != *tokens.padding_id; });
+          position = ids[i] == *tokens.padding_id ? *tokens.padding_id : n + *tokens.padding_id;
+        }
         for (Index c = 0; c < tokens.words.cols; ++c) {
           T& out = x[i][static_cast<std::size_t>(c)];
           out = weight(tokens.words, ids[i], c);
-          if (tokens.positions) out += weight(*tokens.positions, static_cast<Index>(i) + tokens.position_offset, c);
+          if (tokens.positions) out += weight(*tokens.positions, position, c);
           if (tokens.segments) out += weight(*tokens.segments, sample.segments.empty() ? 0 : sample.segments[i], c);
         }
       }

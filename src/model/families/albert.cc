@@ -10,7 +10,10 @@ Network make_albert(const Config& config) {
   const Index d = config.integer("hidden_size", 1, kMaxWidth);
   const Index n_layers = config.integer("num_hidden_layers", 1, kMaxLayers);
   const Index n_groups = config.integer("num_hidden_groups", 1, n_layers, 1);
-  config.integer("inner_group_num", 1, 1, 1);  // no released model has more than one layer a group
+  if (const Index n = config.integer("inner_group_num", 1, kMaxLayers, 1); n != 1) {
+    config.fail(fmt::format("'inner_group_num' is {}, expected 1: groups of several layers are not known", n));
+  }
+  check_absolute_positions(config);
   const Index n_heads = config.integer("num_attention_heads", 1, kMaxHeads);
   const Index inner = config.integer("intermediate_size", 1, kMaxWidth);
   const Index width = config.integer("embedding_size", 1, kMaxWidth, 128);

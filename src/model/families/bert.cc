@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "io/utf8.h"
 #include "model/families/builder.h"
 
 namespace rankfall {
@@ -18,14 +17,16 @@ Network make_bert(const Config& config) {
   const Index vocab = config.integer("vocab_size", 0, kMaxVocab);
   const Index n_positions = config.integer("max_position_embeddings", 1, kMaxPositions);
   const Index n_segments = config.integer("type_vocab_size", 0, kMaxVocab, 2);
-  const Index width = family == "electra" ? config.integer("embedding_size", 1, kMaxWidth, d) : d;
-  const Index offset = family == "roberta" ? config.integer("pad_token_id", 0, n_positions - 2, 1) + 1 : 0;
+  const Index width = family == "electra" ? config.integer("embedding_size", 1, kMaxWidth, 128) : d;
+  const bool counts_padding = family == "roberta" || family == "xlm-roberta" || family == "camembert";
+  const Index offset = counts_padding ? config.integer("pad_token_id", 0, n_positions - 2, 1) + 1 : 0;
   const double eps = config.number("layer_norm_eps", 0, 1, 1e-12);
   const Init init = normal(config.number("initializer_range", 0, 1e3, 0.02));
   const Activation act = activation_of(config, "hidden_act", "gelu");
-  const std::string scheme = config.text("position_embedding_type", "absolute");
-  if (scheme != "absolute")
-    config.fail(fmt::format("'position_embedding_type' is {}, expected 'absolute'", in_quotes(scheme)));
+  check_absolute_positions(config);
+  if (n_positions <= offset) {
+    config.fail(fmt::format("'max_position_embeddings' is {}, of which {} are not for tokens", n_positions, offset));
+  }
 
   Network& network = b.network();
   network.sizes = {n_layers, n_heads, d, vocab, n_positions - offset};
@@ -39,6 +40,7 @@ Network make_bert(const Config& config) {
       tokens.segments = b.tensor("embeddings.token_type_embeddings.weight", {n_segments, width}, init);
     }
     tokens.position_offset = offset;
+    if (counts_padding) tokens.padding_id = static_cast<std::int32_t>(offset - 1);
     network.input.source = tokens;
     network.input.stages.emplace_back(b.layer_norm("embeddings.LayerNorm", width, eps));
     if (width != d) network.input.stages.emplace_back(b.linear("embeddings_project", width, d, init));

@@ -40,6 +40,13 @@ Attention plain_attention(Index n_heads, Index d_model, const Config& config) {
   return attention;
 }
 
+void check_absolute_positions(const Config& config) {
+  const std::string scheme = config.text("position_embedding_type", "absolute");
+  if (scheme != "absolute") {
+    config.fail(fmt::format("'position_embedding_type' is {}, expected 'absolute'", in_quotes(scheme)));
+  }
+}
+
 Activation activation_of(const Config& config, std::string_view key, std::string_view fallback) {
   const std::string name = config.text(key, fallback);
   const auto activation = activation_named(name);

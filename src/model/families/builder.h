@@ -51,6 +51,9 @@ Network make_xlnet(const Config& config);
 // Sizes that every family has; checks that the heads divide the width. Attention with logits scaled by 1/sqrt(d_head).
 Attention plain_attention(Index n_heads, Index d_model, const Config& config);
 
+// Fails if `position_embedding_type` says anything else.
+void check_absolute_positions(const Config& config);
+
 // The activation named under `key`; fails on an unknown one, listing the known.
 Activation activation_of(const Config& config, std::string_view key, std::string_view fallback);
 

@@ -23,33 +23,43 @@ struct Family {
 constexpr std::string_view kWords = "embeddings.word_embeddings.weight";
 
 constexpr Family kFamilies[] = {
-    {"albert", make_albert, {"albert.", kWords, {"predictions.decoder.weight"}}},
-    {"bert", make_bert, {"bert.", kWords, {"cls.predictions.decoder.weight"}}},
-    {"distilbert", make_distilbert, {"distilbert.", kWords, {"vocab_projector.weight"}}},
-    {"electra", make_bert, {"electra.", kWords, {"generator_lm_head.weight"}}},
-    {"gpt2", make_gpt2, {"transformer.", "wte.weight", {"lm_head.weight"}}},
-    {"llama", make_llama, {"model.", "embed_tokens.weight", {"lm_head.weight"}}},
-    {"roberta", make_bert, {"roberta.", kWords, {"lm_head.decoder.weight"}}},
+    {"albert", make_albert, {"albert.", kWords, {}, "predictions.decoder.weight"}},
+    {"bert", make_bert, {"bert.", kWords, {}, "cls.predictions.decoder.weight"}},
+    {"camembert", make_bert, {"roberta.", kWords, {}, "lm_head.decoder.weight"}},
+    {"distilbert", make_distilbert, {"distilbert.", kWords, {}, "vocab_projector.weight"}},
+    {"electra", make_bert, {"electra.", kWords, {}, "generator_lm_head.weight"}},
+    {"gpt2", make_gpt2, {"transformer.", "wte.weight", {}, "lm_head.weight"}},
+    {"llama", make_llama, {"model.", "embed_tokens.weight", {}, "lm_head.weight"}},
+    {"roberta", make_bert, {"roberta.", kWords, {}, "lm_head.decoder.weight"}},
     {"san", make_san, {}},
     {"t5",
      make_t5,
      {"transformer.",
       "shared.weight",
-      {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight"}}},
-    {"vit", make_vit, {"vit.", {}, {}}},
-    {"xlnet", make_xlnet, {"transformer.", "word_embedding.weight", {"lm_loss.weight"}}},
+      {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"},
+      "lm_head.weight"}},
+    {"vit", make_vit, {"vit.", {}, {}, {}}},
+    {"xlm-roberta", make_bert, {"roberta.", kWords, {}, "lm_head.decoder.weight"}},
+    {"xlnet", make_xlnet, {"transformer.", "word_embedding.weight", {}, "lm_loss.weight"}},
 };
+
+std::string known_families() {
+  std::string known;
+  for (const Family& family : kFamilies) known += fmt::format("{}{}", known.empty() ? "" : ", ", family.model_type);
+  return known;
+}
 
 }  // namespace
 
 Network make_network(const Config& config) {
+  if (!config.has("model_type")) {
+    config.fail(fmt::format("'model_type' is missing; add it, one of {}", known_families()));
+  }
   const std::string model_type = config.text("model_type");
-  std::string known;
   for (const Family& family : kFamilies) {
     if (model_type == family.model_type) return family.make(config);
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", family.model_type);
   }
-  config.fail(fmt::format("'model_type' is {}, expected one of {}", in_quotes(model_type), known));
+  config.fail(fmt::format("'model_type' is {}, expected one of {}", in_quotes(model_type), known_families()));
 }
 
 const FamilyNames& family_names(std::string_view family) {

@@ -12,11 +12,12 @@ namespace rankfall {
 Network make_network(const Config& config);
 
 // How files of a family name what the description names: an optional prefix before every name, and other places where
-// the word table may be when it is stored once for input and output.
+// the word table may be.
 struct FamilyNames {
   std::string_view prefix;
   std::string_view words;
-  std::array<std::string_view, 3> tied;
+  std::array<std::string_view, 2> same;  // other names of the word table
+  std::string_view tied;                 // the output's table, where config.json says that it is the same
 };
 const FamilyNames& family_names(std::string_view family);
 

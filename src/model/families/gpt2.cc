@@ -25,7 +25,7 @@ Network make_gpt2(const Config& config) {
   network.sizes = {n_layers, n_heads, d, vocab, n_positions};
   TokenInput tokens;
   tokens.words = b.tensor("wte.weight", {vocab, d}, init);
-  tokens.positions = b.tensor("wpe.weight", {n_positions, d}, normal(0.02));
+  tokens.positions = b.tensor("wpe.weight", {n_positions, d}, init);
   network.input.source = tokens;
 
   for (Index l = 0; l < n_layers; ++l) {

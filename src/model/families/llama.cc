@@ -13,13 +13,22 @@ RotaryPositions rotary_of(const Config& config) {
   RotaryPositions rotary;
   // Newer files have one object for all of it.
   const auto parameters = config.object("rope_parameters");
-  rotary.base = (parameters ? *parameters : config).number("rope_theta", 1, 1e12, 10000);
+  rotary.base = config.number("rope_theta", 1, 1e12, 10000);
+  if (parameters) rotary.base = parameters->number("rope_theta", 1, 1e12, rotary.base);
+  if ((parameters ? *parameters : config).number("partial_rotary_factor", 0, 1, 1) != 1) {
+    config.fail("'partial_rotary_factor' is not 1; partly rotated heads are not known");
+  }
   const auto scaling = parameters ? parameters : config.object("rope_scaling");
   if (!scaling) return rotary;
   const std::string type = scaling->text("rope_type", scaling->text("type", "default"));
   if (type == "default") return rotary;
   if (type != "linear" && type != "llama3") {
     scaling->fail(fmt::format("positions of type {}, expected default, linear or llama3", in_quotes(type)));
+  }
+  for (const char* key : {"factor", "low_freq_factor", "high_freq_factor"}) {
+    if (!scaling->has(key) && (type == "llama3" || key == std::string_view("factor"))) {
+      scaling->fail(fmt::format("'{}' is missing, expected a number", key));
+    }
   }
   rotary.factor = scaling->number("factor", 1e-3, 1e6, 1);
   if (type == "linear") return rotary;

@@ -12,7 +12,7 @@ Network make_t5(const Config& config) {
   const Index d = config.integer("d_model", 1, kMaxWidth);
   const Index n_layers = config.integer("num_layers", 1, kMaxLayers);
   const Index n_heads = config.integer("num_heads", 1, kMaxHeads);
-  const Index d_head = config.integer("d_kv", 1, kMaxWidth);
+  const Index d_head = config.integer("d_kv", 1, kMaxWidth, 64);
   const Index inner = config.integer("d_ff", 1, kMaxWidth);
   const Index vocab = config.integer("vocab_size", 1, kMaxVocab);
   const Index n_buckets = config.integer("relative_attention_num_buckets", 4, kMaxPositions, 32);

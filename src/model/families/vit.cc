@@ -11,11 +11,12 @@ Network make_vit(const Config& config) {
   const Index n_layers = config.integer("num_hidden_layers", 1, kMaxLayers);
   const Index n_heads = config.integer("num_attention_heads", 1, kMaxHeads);
   const Index inner = config.integer("intermediate_size", 1, kMaxWidth);
-  const Index image = config.integer("image_size", 1, 1 << 14, 224);
-  const Index patch = config.integer("patch_size", 1, image, 16);
+  const Index image = config.side("image_size", 1, 1 << 14, 224);
+  const Index patch = config.side("patch_size", 1, image, 16);
   const Index channels = config.integer("num_channels", 1, 1 << 10, 3);
   const double eps = config.number("layer_norm_eps", 0, 1, 1e-12);
-  const Init init = {Init::Kind::kTruncatedNormal, config.number("initializer_range", 0, 1e3, 0.02)};
+  // The original cuts the normal distribution at +-2, which at this scale is nowhere.
+  const Init init = normal(config.number("initializer_range", 0, 1e3, 0.02));
   const Activation act = activation_of(config, "hidden_act", "gelu");
   const bool qkv_bias = config.flag("qkv_bias", true);
   if (image % patch != 0) config.fail(fmt::format("patches of {} do not divide an image of {}", patch, image));

@@ -26,6 +26,11 @@ Network make_xlnet(const Config& config) {
     config.fail(fmt::format("'clamp_len' is {}, expected -1: clamped positions are not supported", clamp));
   }
 
+  if (config.flag("bi_data", false)) config.fail("'bi_data' is true, expected false");
+  if (config.integer("d_head", 1, kMaxWidth, d / n_heads) != d / n_heads) {
+    config.fail(fmt::format("'d_head' is not {} / {}", d, n_heads));
+  }
+
   Network& network = b.network();
   network.sizes = {n_layers, n_heads, d, vocab, 0};
   TokenInput tokens;
