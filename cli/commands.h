@@ -10,6 +10,7 @@ namespace rankfall::cli {
 void add_measure_command(CLI::App& app);
 void add_capture_command(CLI::App& app);
 void add_parity_command(CLI::App& app);
+void add_tokens_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 
 }  // namespace rankfall::cli

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
     rankfall::cli::add_measure_command(app);
     rankfall::cli::add_capture_command(app);
     rankfall::cli::add_parity_command(app);
+    rankfall::cli::add_tokens_command(app);
     rankfall::cli::add_bench_command(app);
     app.parse(argc, argv);
     return 0;

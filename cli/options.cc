@@ -55,20 +55,39 @@ void add_threads_option(CLI::App& app) {
       ->default_str("0");
 }
 
+void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text) {
+  app.add_flag("--paragraphs", options.paragraphs, "a sample is a block of lines between blank ones")
+      ->needs(text)
+      ->group("Input");
+  app.add_option("--field", options.field, "lines are JSON objects, and the text is this entry of each")
+      ->type_name("NAME")
+      ->needs(text)
+      ->group("Input");
+  app.add_flag("--pad", options.pad, "fill up shorter texts instead of leaving them out")->needs(text)->group("Input");
+  app.add_option("--tokenizer", options.tokenizer, "directory of tokenizer or image preprocessing; default: MODEL")
+      ->type_name("DIRECTORY")
+      ->group("Input");
+}
+
 void add_input_options(CLI::App& app, InputOptions& options) {
+  auto* text = app.add_option("--text", options.text, "text in UTF-8, a sample a line (-: standard input)");
   auto* ids = app.add_option("--ids", options.ids, "token ids (input_ids): safetensors, npy or JSON");
   auto* hidden = app.add_option("--hidden", options.hidden, "states that enter the first block (hidden_states)");
-  auto* pixels = app.add_option("--pixels", options.pixels, "images for ViT (pixel_values), scaled and normalised");
-  for (auto* file : {ids, hidden, pixels}) file->type_name("FILE")->group("Input");
+  auto* pixels =
+      app.add_option("--pixels", options.pixels, "images for ViT: PNG or JPEG, repeatable, or a tensor (pixel_values)");
+  pixels->allow_extra_args(false);
+  for (auto* file : {text, ids, hidden, pixels}) file->type_name("FILE")->group("Input");
+  text->excludes(ids)->excludes(hidden)->excludes(pixels);
   ids->excludes(hidden)->excludes(pixels);
   hidden->excludes(pixels);
+  add_text_options(app, options, text);
   app.add_option("--samples", options.n_samples, "how many samples")
       ->check(CLI::Range(1, 1'000'000))
-      ->default_str("all of a file, 32 random ones")
+      ->default_str("all of --ids, --hidden, --pixels, 32 otherwise")
       ->group("Input");
   app.add_option("--tokens", options.n_tokens, "tokens in each: longer ones are cut, shorter ones left out")
       ->check(CLI::Range(1, 16'777'216))
-      ->default_str("as in the file, 128 random ones")
+      ->default_str("as in --ids, --hidden, 128 otherwise")
       ->group("Input");
   static const std::map<std::string, TokenLaw> laws = {{"uniform", TokenLaw::kUniform}, {"zipf", TokenLaw::kZipf}};
   app.add_option("--random-tokens", options.token_law,

@@ -29,8 +29,12 @@ std::vector<Variant> chosen_variants(const VariantOptions& options);
 // --threads, applied when parsed. 0: all cores.
 void add_threads_option(CLI::App& app);
 
-// --ids, --hidden, --pixels, --samples, --tokens, --random-tokens.
+// --text with --paragraphs, --field, --pad, --tokenizer; --ids, --hidden, --pixels, --samples, --tokens,
+// --random-tokens.
 void add_input_options(CLI::App& app, InputOptions& options);
+
+// Those of them that go with --text.
+void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text);
 
 // --seed.
 void add_seed_option(CLI::App& app, std::uint64_t& seed);

@@ -202,7 +202,7 @@ Result measure(std::span<const std::string> models, const MeasureOptions& option
                                                  options.n_seeds, models[i]));
     }
     const bool from_file = options.input.from_file();
-    if (from_file) given.push_back(open_inputs(model.network, options.input, options.seed));
+    if (from_file) given.push_back(open_inputs(model.network, input_for(model, options.input), options.seed));
     const InputSize size = from_file ? size_of(given.back().samples) : random_size(model.network, options.input);
     for (const Variant& variant : variants) {
       check_memory(apply(variant, model.network), memory_plan(model, size, chosen, options));
@@ -223,7 +223,8 @@ Result measure(std::span<const std::string> models, const MeasureOptions& option
     for (Index s = 0; s < options.n_seeds; ++s) {
       const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(s);
       const Model model = open_model(spec, seed);
-      const Inputs inputs = options.input.from_file() ? given[m] : open_inputs(model.network, options.input, seed);
+      const Inputs inputs =
+          options.input.from_file() ? given[m] : open_inputs(model.network, input_for(model, options.input), seed);
       for (std::size_t v = 0; v < variants.size(); ++v) {
         std::string what = spec + " " + variants[v].name;
         if (options.n_seeds > 1) what += fmt::format(" seed {}", seed);

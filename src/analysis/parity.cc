@@ -238,7 +238,7 @@ InputOptions input_beside(const std::filesystem::path& directory, InputOptions o
     if (!std::filesystem::exists(path, error)) continue;
     const auto file = SafetensorsFile::open(path);
     if (file->find("input_ids")) options.ids = path.string();
-    if (file->find("pixel_values")) options.pixels = path.string();
+    if (file->find("pixel_values")) options.pixels = {path.string()};
     if (file->find("hidden_states")) options.hidden = path.string();
     if (options.from_file()) return options;
   }
@@ -261,7 +261,7 @@ void compare_model(const std::string& spec, const ParityOptions& options, Result
                             in_quotes(first.name), shape_text(first.shape)));
   }
   if (!input_options.n_samples) input_options.n_samples = first.shape[1];
-  const Inputs inputs = open_inputs(model.network, input_options, 0);
+  const Inputs inputs = open_inputs(model.network, input_for(model, input_options), 0);
   const InputSize size = size_of(inputs.samples);
   provenance.add(model, inputs.source, size);
   provenance.add_notes(inputs.notes);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "input/image_inputs.h"
+#include "input/text_inputs.h"
 #include "io/array_file.h"
 #include "io/dtype.h"
 #include <rankfall/error.h>
@@ -14,7 +16,6 @@
 namespace rankfall {
 namespace {
 
-constexpr Index kDefaultSamples = 32;
 constexpr Index kDefaultTokens = 128;
 
 Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
@@ -189,11 +190,20 @@ Inputs random_inputs(const Network& network, const InputOptions& options, std::u
 
 }  // namespace
 
+InputOptions input_for(const Model& model, InputOptions options) {
+  if (options.tokenizer.empty() && !model.drawn) options.tokenizer = model.name;
+  return options;
+}
+
+Index default_tokens(const Network& network) {
+  const Index limit = network.sizes.max_positions;
+  return limit > 0 ? std::min(kDefaultTokens, limit) : kDefaultTokens;
+}
+
 InputSize random_size(const Network& network, const InputOptions& options) {
   const Index n_samples = options.n_samples.value_or(kDefaultSamples);
   if (const auto* images = std::get_if<PatchInput>(&network.input.source)) return {n_samples, images->n_tokens()};
-  const Index limit = network.sizes.max_positions;
-  return {n_samples, options.n_tokens.value_or(limit > 0 ? std::min(kDefaultTokens, limit) : kDefaultTokens)};
+  return {n_samples, options.n_tokens.value_or(default_tokens(network))};
 }
 
 InputSize size_of(std::span<const Sample> samples) {
@@ -207,11 +217,18 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
     throw Error(ErrorKind::kUsage, fmt::format("{} samples; expected at least 1", *options.n_samples));
   }
   if (!options.from_file()) return random_inputs(network, options, seed);
-  if (int{!options.ids.empty()} + int{!options.hidden.empty()} + int{!options.pixels.empty()} > 1) {
-    throw Error(ErrorKind::kUsage, "more than one of --ids, --hidden and --pixels; expected one kind of input");
+  const int n_kinds = int{!options.text.empty()} + int{!options.ids.empty()} + int{!options.hidden.empty()} +
+                      int{!options.pixels.empty()};
+  if (n_kinds > 1) {
+    throw Error(ErrorKind::kUsage, "more than one of --text, --ids, --hidden and --pixels; expected one kind of input");
+  }
+  if (!options.text.empty()) return text_inputs(network, options);
+  if (!options.pixels.empty() && is_image(options.pixels[0])) return image_inputs(network, options);
+  if (options.pixels.size() > 1) {
+    throw input(fmt::format("{}: is no PNG or JPEG image; of pixel tensors one file is read", options.pixels[0]));
   }
   Inputs inputs;
-  inputs.source = options.ids + options.hidden + options.pixels;
+  inputs.source = options.ids + options.hidden + (options.pixels.empty() ? "" : options.pixels[0]);
   const ArrayFile file(inputs.source);
   inputs.samples = !options.ids.empty()      ? read_ids(file)
                    : !options.hidden.empty() ? read_hidden(file)

@@ -88,6 +88,24 @@ std::string Config::plain_text(std::string_view key, std::string_view fallback) 
   return value && value->is_object() ? object(key)->text("content", fallback) : text(key, fallback);
 }
 
+bool Config::is_object(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  return value && value->is_object();
+}
+
+std::array<double, 3> Config::triple(std::string_view key, const std::array<double, 3>& fallback) const {
+  const nlohmann::json* value = find(key);
+  if (!value) return fallback;
+  std::array<double, 3> numbers{};
+  const bool fits = value->is_array() && value->size() == 3;
+  for (std::size_t i = 0; fits && i < 3; ++i) {
+    if (!(*value)[i].is_number()) fail(fmt::format("'{}' is {}, expected three numbers", key, shown(*value)));
+    numbers[i] = (*value)[i].get<double>();
+  }
+  if (!fits) fail(fmt::format("'{}' is {}, expected three numbers", key, shown(*value)));
+  return numbers;
+}
+
 std::optional<Config> Config::object(std::string_view key) const {
   const nlohmann::json* value = find(key);
   if (!value) return std::nullopt;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,9 @@ class Config {
   std::string text(std::string_view key, std::string_view fallback) const;
   // A text, or the `content` of an object: tokenizer files have both.
   std::string plain_text(std::string_view key, std::string_view fallback) const;
+  bool is_object(std::string_view key) const;
+  // A list of three numbers.
+  std::array<double, 3> triple(std::string_view key, const std::array<double, 3>& fallback) const;
   // The object under `key`; null when absent. Its errors name the key.
   std::optional<Config> object(std::string_view key) const;
 

@@ -10,6 +10,7 @@
 #include "report/paint.h"
 #include "report/plain_table.h"
 #include "report/screen_text.h"
+#include "report/token_lines.h"
 #include "result/manifest.h"
 #include "result/summary.h"
 #include <rankfall/report.h>
@@ -50,6 +51,9 @@ std::string to_table(const Result& result, const TableOptions& given) {
   const Painter paint(options.colour);
 
   std::vector<const Row*> rows = summary_rows(result);
+  if (!rows.empty() && std::ranges::all_of(rows, [](const Row* row) { return row->metric == "token"; })) {
+    return token_lines(rows, options);
+  }
   if (const auto metrics = chosen_metrics(result, options); !metrics.empty()) {
     std::vector<const Row*> chosen;
     for (const std::string& metric : metrics) {

@@ -3,6 +3,8 @@
 set -uo pipefail
 rankfall=$1
 families=$2/families
+tokenizers=$2/tokenizers
+images=$2/images
 dir=$(mktemp -d)
 trap 'rm -rf -- "$dir"' EXIT
 passed=0
@@ -158,11 +160,36 @@ check "capture an overflow" 4 "" -- capture san:layers=3,heads=1,dim=64,norm=non
   "$rankfall" capture bert-tiny@init -o "$dir/c.safetensors" > "$dir/out" 2> "$dir/err"
 )
 expect "a file beyond the limit is said" test $? -eq 3
-(
-  timeout -s KILL 1 "$rankfall" capture bert-base@init -o "$dir/c.safetensors" > "$dir/out" 2> "$dir/err"
-) 2> /dev/null
+{ timeout -s KILL 1 "$rankfall" capture bert-base@init -o "$dir/c.safetensors" > "$dir/out" 2> "$dir/err"; } 2> /dev/null
 expect "the old file is still there" cmp -s "$dir/c.safetensors" "$dir/before"
 expect "and nothing beside it" bash -c "[[ \$(ls -A '$dir' | grep -c 'c.safetensors') -eq 1 ]]"
+
+# Text and images.
+printf 'The program is free software.\nx\n\nYou can redistribute it and change it.\n' > "$dir/text"
+san=san:layers=2,heads=2,dim=8,vocab=600
+check "tokens" 0 -- tokens "$tokenizers/bert-uncased" --text "$dir/text"
+expect "pieces" grep -qF '[CLS]  the  program  is' "$dir/out"
+check "tokens as rows" 0 -- tokens "$tokenizers/t5" --text "$dir/text" --format csv
+expect "piece and id" grep -qE ',token,126,.*▁program' "$dir/out"
+check "tokens without a text" 2 "" -- tokens "$tokenizers/t5"
+check "tokens of what has none" 3 "expected vocab.txt or tokenizer.json" -- tokens "$families/bert" --text "$dir/text"
+check "measure a text" 0 "1 of 3 samples left out" -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/text" --tokens 8 --format csv
+"$rankfall" measure $san --tokenizer "$tokenizers/bert-uncased" --text - --tokens 8 --format csv < "$dir/text" > "$dir/stdin.csv" 2> /dev/null
+expect "standard input is the same" cmp -s "$dir/out" "$dir/stdin.csv"
+check "no text is long enough" 3 "none of 3 samples has 128 tokens" -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/text"
+check "padded" 0 -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/text" --pad --samples 3 --format csv
+check "paragraphs" 0 -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/text" --paragraphs --tokens 10 --samples 2 --format csv
+check "a preset has no tokenizer" 2 "--tokenizer DIRECTORY" -- measure bert-tiny@init --text "$dir/text"
+check "text and ids" 2 "" -- measure bert-tiny@init --text a --ids b
+check "padding without a text" 2 "" -- measure bert-tiny@init --pad
+: > "$dir/empty"
+check "an empty text" 3 "empty" -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/empty"
+check "no such text" 3 "No such file" -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/none"
+printf '{"t": "The program is free software."}\n' > "$dir/lines.jsonl"
+check "JSON lines" 0 -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/lines.jsonl" --field t --tokens 6 --samples 1 --format csv
+check "images" 0 -- measure vit-base@init --pixels "$images/rgb.png" --pixels "$images/colour.jpg" --variant full --format json
+expect "two of them" grep -q '"samples": *2' "$dir/out"
+check "a text is no image" 3 "" -- measure vit-base@init --pixels "$dir/text"
 
 check "bench" 0 -- bench bert-tiny@init --rounds 1 --samples 2 --tokens 16 --format csv
 expect "bench gives shares" grep -q ',share_of_peak,' "$dir/out"

@@ -140,12 +140,12 @@ TEST(Inputs, Images) {
           "intermediate_size": 4, "image_size": 2, "patch_size": 1, "num_channels": 1})",
       "config");
   InputOptions options;
-  options.pixels = dir.file("p.json", "[[[[0.5, 1], [2, 3]]]]");
+  options.pixels = {dir.file("p.json", "[[[[0.5, 1], [2, 3]]]]")};
   const Inputs inputs = open_inputs(vit, options, 0);
   EXPECT_EQ(inputs.samples[0].n_tokens(), 5);
-  options.pixels = dir.file("p.json", "[[[[0.5, 1, 1], [2, 3, 1]]]]");
+  options.pixels = {dir.file("p.json", "[[[[0.5, 1, 1], [2, 3, 1]]]]")};
   EXPECT_THAT(error_of(ErrorKind::kInput, vit, options), HasSubstr("shape [1, 2, 3], expected [1, 2, 2]"));
-  options.pixels = dir.file("p.json", "[[[[0, 255], [2, 3]]]]");
+  options.pixels = {dir.file("p.json", "[[[[0, 255], [2, 3]]]]")};
   EXPECT_THAT(error_of(ErrorKind::kInput, vit, options), HasSubstr("scaled and normalised"));
   EXPECT_EQ(random_size(vit, {}).n_tokens, 5);
   EXPECT_EQ(open_inputs(vit, {}, 0).source, "random, standard normal");
@@ -174,7 +174,7 @@ TEST(Inputs, WhatDoesNotFitIsRefused) {
   both.ids = both.hidden = "x";
   EXPECT_THAT(error_of(ErrorKind::kUsage, tokens(), both), HasSubstr("more than one of"));
   InputOptions wrong;
-  wrong.pixels = dir.file("p.json", "[[[[0.5]]]]");
+  wrong.pixels = {dir.file("p.json", "[[[[0.5]]]]")};
   EXPECT_THAT(error_of(ErrorKind::kInput, tokens(), wrong), HasSubstr("takes no images"));
 }
 

@@ -1,0 +1,109 @@
+#include "input/text_source.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "io/file_error.h"
+#include "io/file_signature.h"
+#include "io/json_limits.h"
+#include "io/mapped_file.h"
+#include "io/utf8.h"
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+constexpr std::size_t kMaxStandardInput = std::size_t{1} << 30;
+
+Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
+
+// Standard input can be read once: every user of it in this process gets the same.
+const std::string& standard_input() {
+  static const std::string text = [] {
+    std::string all;
+    std::vector<char> block(1 << 16);
+    for (;;) {
+      const ssize_t n = ::read(STDIN_FILENO, block.data(), block.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) throw file_error("standard input", "cannot be read", errno);
+      if (n == 0) return all;
+      all.append(block.data(), static_cast<std::size_t>(n));
+      if (all.size() > kMaxStandardInput) {
+        throw input(fmt::format("standard input: more than {} bytes; give a file", kMaxStandardInput));
+      }
+    }
+  }();
+  return text;
+}
+
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\v\f") == line.npos; }
+
+}  // namespace
+
+TextSource::TextSource(const InputOptions& options) : paragraphs_(options.paragraphs), field_(options.field) {
+  if (paragraphs_ && !field_.empty()) {
+    throw Error(ErrorKind::kUsage, "--paragraphs and --field: JSON lines have no paragraphs");
+  }
+  if (options.text == "-") {
+    where_ = "standard input";
+    rest_ = standard_input();
+  } else {
+    where_ = options.text;
+    const auto file = MappedFile::open(options.text);
+    keep_ = file;
+    rest_ = {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
+  }
+  if (rest_.empty()) throw input(fmt::format("{}: is empty, expected a text", where_));
+  if (rest_.starts_with("\xFF\xFE") || rest_.starts_with("\xFE\xFF")) {
+    throw input(fmt::format("{}: is UTF-16, expected UTF-8; `iconv -f UTF-16 -t UTF-8` converts it", where_));
+  }
+  if (rest_.starts_with("\xEF\xBB\xBF")) rest_.remove_prefix(3);
+}
+
+std::string_view TextSource::next_line() {
+  const std::size_t end = rest_.find('\n');
+  std::string_view line = rest_.substr(0, end);
+  rest_.remove_prefix(end == rest_.npos ? rest_.size() : end + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  ++line_;
+  return line;
+}
+
+std::string TextSource::field_of(std::string_view line) const {
+  const std::string where = fmt::format("{}: line {}", where_, line_);
+  const nlohmann::json object = parse_json(line, where);
+  const auto found = object.is_object() ? object.find(field_) : object.end();
+  if (!object.is_object() || found == object.end() || !found->is_string()) {
+    throw input(
+        fmt::format("{}: found no text {}, expected a JSON object with one (--field)", where, in_quotes(field_)));
+  }
+  return found->get<std::string>();
+}
+
+std::optional<TextSource::Item> TextSource::next() {
+  std::string block;
+  std::size_t first = 0;
+  while (!rest_.empty()) {
+    const std::string_view line = next_line();
+    const bool blank = is_blank(line);
+    if (!paragraphs_) {
+      if (blank) continue;
+      ++n_items_;
+      return Item{field_.empty() ? std::string(line) : field_of(line), line_};
+    }
+    if (blank && !block.empty()) break;
+    if (blank) continue;
+    if (block.empty()) first = line_;
+    if (!block.empty()) block += '\n';
+    block += line;
+  }
+  if (block.empty()) return std::nullopt;
+  ++n_items_;
+  return Item{std::move(block), first};
+}
+
+}  // namespace rankfall

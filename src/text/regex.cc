@@ -1,0 +1,68 @@
+#include "text/regex.h"
+
+#include <fmt/format.h>
+#include <unicode/regex.h>
+#include <unicode/utext.h>
+
+#include "io/utf8.h"
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+constexpr std::size_t kMaxPattern = 10'000;
+constexpr std::int32_t kTimeLimit = 1'000;            // in ICU's steps, about a millisecond each
+constexpr std::int32_t kStackLimit = 64 * (1 << 20);  // bytes
+
+}  // namespace
+
+struct Regex::Impl {
+  std::unique_ptr<icu::RegexPattern> pattern;
+  std::string where;
+
+  void check(UErrorCode error, const char* what) const {
+    if (U_FAILURE(error)) throw Error(ErrorKind::kInput, fmt::format("{}: {}: {}", where, what, u_errorName(error)));
+  }
+};
+
+Regex::Regex(std::string_view pattern, std::string_view where) : impl_(std::make_unique<Impl>()) {
+  impl_->where = std::string(where);
+  if (pattern.size() > kMaxPattern) {
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: a pattern of {} bytes, expected at most {}", where, pattern.size(), kMaxPattern));
+  }
+  UErrorCode error = U_ZERO_ERROR;
+  UParseError place;
+  const auto text =
+      icu::UnicodeString::fromUTF8(icu::StringPiece(pattern.data(), static_cast<std::int32_t>(pattern.size())));
+  impl_->pattern.reset(icu::RegexPattern::compile(text, 0, place, error));
+  impl_->check(error, fmt::format("pattern {}", in_quotes(pattern)).c_str());
+}
+
+Regex::~Regex() = default;
+Regex::Regex(Regex&&) noexcept = default;
+Regex& Regex::operator=(Regex&&) noexcept = default;
+
+std::vector<std::pair<std::size_t, std::size_t>> Regex::find_all(std::string_view text) const {
+  std::vector<std::pair<std::size_t, std::size_t>> found;
+  UErrorCode error = U_ZERO_ERROR;
+  UText bytes = UTEXT_INITIALIZER;
+  utext_openUTF8(&bytes, text.data(), static_cast<std::int64_t>(text.size()), &error);
+  {
+    const std::unique_ptr<icu::RegexMatcher> matcher(impl_->pattern->matcher(error));
+    impl_->check(error, "matching");
+    matcher->setTimeLimit(kTimeLimit, error);
+    matcher->setStackLimit(kStackLimit, error);
+    matcher->reset(&bytes);
+    while (U_SUCCESS(error) && matcher->find(error)) {
+      const auto first = static_cast<std::size_t>(matcher->start64(error));
+      const auto end = static_cast<std::size_t>(matcher->end64(error));
+      if (end > first) found.emplace_back(first, end);
+    }
+  }
+  utext_close(&bytes);
+  impl_->check(error, "matching takes too long");
+  return found;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,309 @@
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "io/json_file.h"
+#include "io/utf8.h"
+#include "model/config.h"
+#include "text/bert_words.h"
+#include "text/byte_pair.h"
+#include "text/sentencepiece_model.h"
+#include "text/tokenizer_parts.h"
+#include "text/unicode.h"
+#include "text/vocabulary_files.h"
+#include "text/wordpiece.h"
+#include <rankfall/error.h>
+#include <rankfall/tokenizer.h>
+
+namespace rankfall {
+
+struct Tokenizer::Impl {
+  TokenizerParts parts;
+};
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class BertModel final : public PieceModel {
+ public:
+  BertModel(BertWords words, WordPiece pieces) : words_(words), pieces_(std::move(pieces)) {}
+  void encode(std::string_view text, Pieces& out) const override {
+    words_.split(text, [&](std::string_view word) { pieces_.encode_word(word, out); });
+  }
+  std::optional<std::int32_t> find(std::string_view piece) const override { return pieces_.vocabulary().find(piece); }
+  std::size_t size() const override { return pieces_.vocabulary().size(); }
+
+ private:
+  BertWords words_;
+  WordPiece pieces_;
+};
+
+class Gpt2Model final : public PieceModel {
+ public:
+  explicit Gpt2Model(BytePair pairs) : pairs_(std::move(pairs)) {}
+  void encode(std::string_view text, Pieces& out) const override {
+    split_gpt2(text, [&](std::string_view word) { pairs_.encode_word(word, out); });
+  }
+  std::optional<std::int32_t> find(std::string_view piece) const override { return pairs_.vocabulary().find(piece); }
+  std::size_t size() const override { return pairs_.vocabulary().size(); }
+
+ private:
+  BytePair pairs_;
+};
+
+enum class FileKind { kWordPiece, kBytePair, kSentencePiece };
+
+// What a family puts around a text and knows as special.
+struct FamilyTokens {
+  std::string_view family;
+  FileKind files;
+  std::array<std::string_view, 2> front;
+  std::array<std::string_view, 2> back;
+  std::string_view padding;
+  std::array<std::string_view, 9> special;
+};
+
+constexpr std::array<std::string_view, 9> kBertSpecial = {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"};
+
+constexpr FamilyTokens kFamilies[] = {
+    {"albert", FileKind::kSentencePiece, {"[CLS]"}, {"[SEP]"}, "<pad>", {"<unk>", "[CLS]", "[SEP]", "<pad>", "[MASK]"}},
+    {"bert", FileKind::kWordPiece, {"[CLS]"}, {"[SEP]"}, "[PAD]", kBertSpecial},
+    {"distilbert", FileKind::kWordPiece, {"[CLS]"}, {"[SEP]"}, "[PAD]", kBertSpecial},
+    {"electra", FileKind::kWordPiece, {"[CLS]"}, {"[SEP]"}, "[PAD]", kBertSpecial},
+    {"gpt2", FileKind::kBytePair, {}, {}, "", {"<|endoftext|>"}},
+    {"llama", FileKind::kSentencePiece, {"<s>"}, {}, "", {"<unk>", "<s>", "</s>"}},
+    {"roberta", FileKind::kBytePair, {"<s>"}, {"</s>"}, "<pad>", {"<s>", "</s>", "<unk>", "<pad>", "<mask>"}},
+    {"t5", FileKind::kSentencePiece, {}, {"</s>"}, "<pad>", {"</s>", "<unk>", "<pad>"}},
+    {"xlnet",
+     FileKind::kSentencePiece,
+     {},
+     {"<sep>", "<cls>"},
+     "<pad>",
+     {"<s>", "</s>", "<unk>", "<sep>", "<pad>", "<cls>", "<mask>", "<eop>", "<eod>"}},
+};
+
+Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::symlink_status(path, error).type() != fs::file_type::not_found && !error;
+}
+
+// tokenizer_config.json, or an empty one.
+Config settings_of(const fs::path& directory) {
+  const fs::path path = directory / "tokenizer_config.json";
+  return {is_there(path) ? read_json_file(path) : nlohmann::json::object(), path.string(), ErrorKind::kInput};
+}
+
+std::int32_t required(const PieceModel& model, std::string_view piece, const std::string& where) {
+  const auto id = model.find(piece);
+  if (!id) throw input(fmt::format("{}: has no piece '{}', which every text gets", where, piece));
+  return *id;
+}
+
+// Adds the family's special pieces to a model.
+TokenizerParts with_special(std::unique_ptr<PieceModel> model, const FamilyTokens& family, const std::string& where) {
+  TokenizerParts parts;
+  for (const std::string_view piece : family.front) {
+    if (!piece.empty()) parts.front.push_back({std::string(piece), required(*model, piece, where)});
+  }
+  for (const std::string_view piece : family.back) {
+    if (!piece.empty()) parts.back.push_back({std::string(piece), required(*model, piece, where)});
+  }
+  if (!family.padding.empty()) parts.padding = model->find(family.padding);
+  for (const std::string_view piece : family.special) {
+    if (piece.empty()) continue;
+    if (const auto id = model->find(piece)) parts.special.push_back({std::string(piece), *id});
+  }
+  parts.model = std::move(model);
+  return parts;
+}
+
+TokenizerParts open_wordpiece(const fs::path& directory, const FamilyTokens& family) {
+  const std::string where = (directory / "vocab.txt").string();
+  const Config settings = settings_of(directory);
+  Vocabulary vocabulary = read_vocabulary_lines(read_text(where), where);
+  const std::string unknown = settings.plain_text("unk_token", "[UNK]");
+  if (!vocabulary.find(unknown)) throw input(fmt::format("{}: has no piece {}", where, in_quotes(unknown)));
+  BertWords::Options options;
+  options.lower = settings.flag("do_lower_case", true);
+  options.strip_accents = settings.flag("strip_accents", options.lower);
+  options.cjk = settings.flag("tokenize_chinese_chars", true);
+  auto model = std::make_unique<BertModel>(BertWords(options), WordPiece(std::move(vocabulary), unknown));
+  TokenizerParts parts = with_special(std::move(model), family, where);
+  parts.kind = fmt::format("WordPiece, {}", options.lower ? "lower-cased" : "cased");
+  return parts;
+}
+
+TokenizerParts open_byte_pairs(const fs::path& directory, const FamilyTokens& family) {
+  const std::string where = (directory / "vocab.json").string();
+  const std::string merges_where = (directory / "merges.txt").string();
+  Vocabulary vocabulary = read_vocabulary_json(read_text(where), where);
+  BytePair::Options options;
+  options.bytes_as_characters = true;
+  options.unknown = vocabulary.find(family.family == "gpt2" ? "<|endoftext|>" : "<unk>");
+  auto model = std::make_unique<Gpt2Model>(
+      BytePair(std::move(vocabulary), read_merges(read_text(merges_where), merges_where), options, merges_where));
+  TokenizerParts parts = with_special(std::move(model), family, where);
+  parts.strip_around_special = false;
+  parts.kind = "byte-level BPE";
+  return parts;
+}
+
+TokenizerParts open_sentencepiece_file(const fs::path& path, const FamilyTokens& family) {
+  const Config settings = settings_of(path.parent_path());
+  const bool albert = family.family == "albert";
+  const bool xlnet = family.family == "xlnet";
+  SentencePieceRules rules;
+  if (albert || xlnet) {
+    rules.collapse_spaces = settings.flag("remove_space", true);
+    rules.straight_quotes = true;
+    rules.strip_accents = !settings.flag("keep_accents", false);
+    rules.lower = settings.flag("do_lower_case", albert);
+    rules.split_digit_commas = true;
+  }
+  TokenizerParts parts = with_special(open_sentencepiece(read_text(path), path.string(), rules), family, path.string());
+  parts.kind = fmt::format("SentencePiece{}", rules.lower ? ", lower-cased" : "");
+  if (family.family == "llama" && !settings.flag("add_bos_token", true)) parts.front.clear();
+  if (family.family == "llama" && settings.flag("add_eos_token", false)) {
+    parts.back.push_back({"</s>", required(*parts.model, "</s>", path.string())});
+  }
+  if (family.family == "t5") {  // sentinels lie behind the model's own pieces, the first one last
+    const auto n = static_cast<std::int32_t>(settings.integer("extra_ids", 0, 10'000, 100));
+    const auto size = static_cast<std::int32_t>(parts.model->size());
+    for (std::int32_t i = 0; i < n; ++i) parts.special.push_back({fmt::format("<extra_id_{}>", i), size + n - 1 - i});
+  }
+  return parts;
+}
+
+TokenizerParts open_parts(const fs::path& directory) {
+  const fs::path config_file = directory / "config.json";
+  const fs::path fast = directory / "tokenizer.json";
+  if (!is_there(config_file)) {
+    throw input(fmt::format("{}: has no config.json, which names the family of its tokenizer", directory.string()));
+  }
+  const Config config(read_json_file(config_file), config_file.string(), ErrorKind::kInput);
+  const std::string name = config.text("model_type");
+  const auto* family = std::ranges::find_if(kFamilies, [&](const FamilyTokens& f) { return f.family == name; });
+  if (family == std::end(kFamilies)) {
+    if (is_there(fast)) return read_tokenizer_json(fast);
+    throw input(
+        fmt::format("{}: no tokenizer is known for the family {}; give --ids", config_file.string(), in_quotes(name)));
+  }
+  const char* expected = "";
+  switch (family->files) {
+    case FileKind::kWordPiece:
+      if (is_there(directory / "vocab.txt")) return open_wordpiece(directory, *family);
+      expected = "vocab.txt";
+      break;
+    case FileKind::kBytePair:
+      if (is_there(directory / "vocab.json") && is_there(directory / "merges.txt")) {
+        return open_byte_pairs(directory, *family);
+      }
+      expected = "vocab.json with merges.txt";
+      break;
+    case FileKind::kSentencePiece:
+      for (const char* file : {"spiece.model", "tokenizer.model"}) {
+        if (is_there(directory / file)) return open_sentencepiece_file(directory / file, *family);
+      }
+      expected = "spiece.model or tokenizer.model";
+      break;
+  }
+  if (is_there(fast)) return read_tokenizer_json(fast);
+  throw input(fmt::format("{}: has no tokenizer; expected {} or tokenizer.json for a {} model. Without one give --ids",
+                          directory.string(), expected, name));
+}
+
+std::string_view strip_left(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Unit unit = utf8_decode(text);
+    if (!unit.valid || !is_python_space(unit.code)) break;
+    text.remove_prefix(unit.length);
+  }
+  return text;
+}
+
+std::string_view strip_right(std::string_view text) {
+  std::size_t keep = 0;
+  std::size_t at = 0;
+  for_each_code(text, [&](char32_t c, std::string_view bytes) {
+    at += bytes.size();
+    if (!is_python_space(c)) keep = at;
+  });
+  return text.substr(0, keep);
+}
+
+}  // namespace
+
+// Cuts at special pieces; at one place the longest counts.
+void encode_text(const TokenizerParts& parts, std::string_view text, Pieces& out) {
+  bool after_special = false;
+  std::size_t first = 0;  // of the plain text before the next special piece
+  const auto plain = [&](std::size_t end, bool before_special) {
+    std::string_view part = text.substr(first, end - first);
+    if (parts.strip_around_special && after_special) part = strip_left(part);
+    if (parts.strip_around_special && before_special) part = strip_right(part);
+    if (!part.empty()) parts.model->encode(part, out);
+  };
+  std::string starts;  // first characters of special pieces
+  for (const Piece& special : parts.special) starts += special.text.front();
+  for (std::size_t at = text.find_first_of(starts); at != text.npos; at = text.find_first_of(starts, at)) {
+    const Piece* found = nullptr;
+    for (const Piece& special : parts.special) {
+      const bool longer = !found || special.text.size() > found->text.size();
+      if (longer && text.substr(at).starts_with(special.text)) found = &special;
+    }
+    if (!found) {
+      ++at;
+      continue;
+    }
+    plain(at, true);
+    out.add(found->id, found->text);
+    at += found->text.size();
+    first = at;
+    after_special = true;
+  }
+  plain(text.size(), false);
+}
+
+namespace {
+
+Pieces encode_any(const TokenizerParts& parts, std::string_view text, bool with_texts) {
+  Pieces out;
+  out.with_texts = with_texts;
+  if (utf8_first_error(text) == text.size()) {
+    encode_text(parts, text, out);
+  } else {
+    std::size_t n_replaced = 0;
+    encode_text(parts, replace_invalid(text, n_replaced), out);
+  }
+  return out;
+}
+
+}  // namespace
+
+Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Tokenizer::~Tokenizer() = default;
+
+std::shared_ptr<const Tokenizer> Tokenizer::open(const fs::path& directory) {
+  return std::shared_ptr<const Tokenizer>(new Tokenizer(std::make_unique<Impl>(Impl{open_parts(directory)})));
+}
+
+std::vector<Piece> Tokenizer::pieces(std::string_view text) const {
+  Pieces found = encode_any(impl_->parts, text, true);
+  std::vector<Piece> pieces(found.ids.size());
+  for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i] = {std::move(found.texts[i]), found.ids[i]};
+  return pieces;
+}
+
+TokenIds Tokenizer::ids(std::string_view text) const { return encode_any(impl_->parts, text, false).ids; }
+
+const std::vector<Piece>& Tokenizer::front() const { return impl_->parts.front; }
+const std::vector<Piece>& Tokenizer::back() const { return impl_->parts.back; }
+std::optional<std::int32_t> Tokenizer::padding() const { return impl_->parts.padding; }
+const std::string& Tokenizer::kind() const { return impl_->parts.kind; }
+
+}  // namespace rankfall

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/piece_model.h"
+#include <rankfall/tokenizer.h>
+
+namespace rankfall {
+
+// What a tokenizer is made of, whichever files it came from.
+struct TokenizerParts {
+  std::string kind;
+  std::unique_ptr<PieceModel> model;
+  std::vector<Piece> front, back;
+  std::optional<std::int32_t> padding;
+  std::vector<Piece> special;        // recognised in text
+  bool strip_around_special = true;  // white space beside them goes
+};
+
+// tokenizer.json, the fast tokenizers' file. Throws Error (kInput), also for parts it does not know.
+TokenizerParts read_tokenizer_json(const std::filesystem::path& path);
+// The same on its text; `where` begins the messages.
+TokenizerParts parse_tokenizer_json(std::string_view text, const std::string& where);
+
+// Appends the pieces of a text in UTF-8, special ones recognised.
+void encode_text(const TokenizerParts& parts, std::string_view text, Pieces& out);
+
+}  // namespace rankfall

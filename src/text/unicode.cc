@@ -1,0 +1,121 @@
+#include "text/unicode.h"
+
+#include <stdexcept>
+
+#include <unicode/bytestream.h>
+#include <unicode/casemap.h>
+#include <unicode/normalizer2.h>
+#include <unicode/stringpiece.h>
+#include <unicode/uchar.h>
+
+namespace rankfall {
+namespace {
+
+std::uint32_t category(char32_t c) { return U_MASK(u_charType(static_cast<UChar32>(c))); }
+
+void check(UErrorCode error) {
+  if (U_FAILURE(error)) throw std::runtime_error(std::string("ICU: ") + u_errorName(error));
+}
+
+std::string normalized(const icu::Normalizer2* form, std::string_view text) {
+  std::string out;
+  icu::StringByteSink<std::string> sink(&out);
+  UErrorCode error = U_ZERO_ERROR;
+  form->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr, error);
+  check(error);
+  return out;
+}
+
+template <class Get>
+const icu::Normalizer2* form(const Get& get) {
+  UErrorCode error = U_ZERO_ERROR;
+  const icu::Normalizer2* found = get(error);
+  check(error);
+  return found;
+}
+
+}  // namespace
+
+bool is_letter(char32_t c) { return (category(c) & U_GC_L_MASK) != 0; }
+bool is_number(char32_t c) { return (category(c) & U_GC_N_MASK) != 0; }
+bool is_punctuation(char32_t c) { return (category(c) & U_GC_P_MASK) != 0; }
+bool is_other(char32_t c) { return (category(c) & U_GC_C_MASK) != 0; }
+bool is_space_mark(char32_t c) { return (category(c) & U_GC_ZS_MASK) != 0; }
+bool is_accent(char32_t c) { return (category(c) & U_GC_MN_MASK) != 0; }
+bool is_mark(char32_t c) { return (category(c) & U_GC_M_MASK) != 0; }
+bool is_combining(char32_t c) { return u_getCombiningClass(static_cast<UChar32>(c)) != 0; }
+bool is_white_space(char32_t c) { return u_isUWhiteSpace(static_cast<UChar32>(c)) != 0; }
+bool is_python_space(char32_t c) { return is_white_space(c) || (c >= 0x1C && c <= 0x1F); }
+
+bool is_digit(char32_t c) {
+  const auto type = u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_NUMERIC_TYPE);
+  return type == U_NT_DECIMAL || type == U_NT_DIGIT;
+}
+
+bool is_cjk(char32_t c) {
+  return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) || (c >= 0x20000 && c <= 0x2A6DF) ||
+         (c >= 0x2A700 && c <= 0x2B73F) || (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B820 && c <= 0x2CEAF) ||
+         (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
+}
+
+std::string to_lower(std::string_view text) {
+  std::string out;
+  icu::StringByteSink<std::string> sink(&out);
+  UErrorCode error = U_ZERO_ERROR;
+  icu::CaseMap::utf8ToLower("", 0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr,
+                            error);
+  check(error);
+  return out;
+}
+
+std::string to_nfc(std::string_view text) {
+  static const icu::Normalizer2* const nfc = form([](UErrorCode& e) { return icu::Normalizer2::getNFCInstance(e); });
+  return normalized(nfc, text);
+}
+std::string to_nfd(std::string_view text) {
+  static const icu::Normalizer2* const nfd = form([](UErrorCode& e) { return icu::Normalizer2::getNFDInstance(e); });
+  return normalized(nfd, text);
+}
+std::string to_nfkc(std::string_view text) {
+  static const icu::Normalizer2* const nfkc = form([](UErrorCode& e) { return icu::Normalizer2::getNFKCInstance(e); });
+  return normalized(nfkc, text);
+}
+std::string to_nfkd(std::string_view text) {
+  static const icu::Normalizer2* const nfkd = form([](UErrorCode& e) { return icu::Normalizer2::getNFKDInstance(e); });
+  return normalized(nfkd, text);
+}
+
+void append_utf8(char32_t c, std::string& out) {
+  const auto byte = [&](char32_t bits) { out += static_cast<char>(static_cast<unsigned char>(bits)); };
+  if (c < 0x80) {
+    byte(c);
+  } else if (c < 0x800) {
+    byte(0xC0 | (c >> 6));
+    byte(0x80 | (c & 0x3F));
+  } else if (c < 0x10000) {
+    byte(0xE0 | (c >> 12));
+    byte(0x80 | ((c >> 6) & 0x3F));
+    byte(0x80 | (c & 0x3F));
+  } else {
+    byte(0xF0 | (c >> 18));
+    byte(0x80 | ((c >> 12) & 0x3F));
+    byte(0x80 | ((c >> 6) & 0x3F));
+    byte(0x80 | (c & 0x3F));
+  }
+}
+
+std::string replace_invalid(std::string_view text, std::size_t& n_replaced) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t good = utf8_first_error(text);
+    out += text.substr(0, good);
+    text.remove_prefix(good);
+    if (text.empty()) break;
+    out += "\xEF\xBF\xBD";
+    text.remove_prefix(1);
+    ++n_replaced;
+  }
+  return out;
+}
+
+}  // namespace rankfall

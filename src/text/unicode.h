@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+// Unicode as tokenizers need it: classes of code points and whole-text mappings, by ICU. Texts are well-formed UTF-8
+// (replace_invalid makes them so).
+
+namespace rankfall {
+
+// General categories, by the first letters of their names.
+bool is_letter(char32_t c);        // L*
+bool is_number(char32_t c);        // N*
+bool is_punctuation(char32_t c);   // P*
+bool is_other(char32_t c);         // C*: control, format, private, unassigned, surrogate
+bool is_space_mark(char32_t c);    // Zs
+bool is_accent(char32_t c);        // Mn
+bool is_mark(char32_t c);          // M*
+bool is_combining(char32_t c);     // canonical combining class not 0
+bool is_white_space(char32_t c);   // the property White_Space
+bool is_python_space(char32_t c);  // what Python's str.split() splits at: White_Space and U+001C..U+001F
+bool is_digit(char32_t c);         // decimal digits and digit-like characters: Python's str.isdigit()
+bool is_cjk(char32_t c);           // the blocks of ideographs that BERT sets apart
+
+std::string to_lower(std::string_view text);  // full mapping, no language
+std::string to_nfc(std::string_view text);
+std::string to_nfd(std::string_view text);
+std::string to_nfkc(std::string_view text);
+std::string to_nfkd(std::string_view text);
+
+void append_utf8(char32_t c, std::string& out);
+
+// Each byte that belongs to no well-formed sequence becomes U+FFFD; counts them in n_replaced.
+std::string replace_invalid(std::string_view text, std::size_t& n_replaced);
+
+// Calls f(code point, its bytes as a string_view) for each code point.
+template <class F>
+void for_each_code(std::string_view text, const F& f);
+
+}  // namespace rankfall
+
+#include "text/unicode_inl.h"

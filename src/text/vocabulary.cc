@@ -1,0 +1,54 @@
+#include "text/vocabulary.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "base/dcheck.h"
+
+namespace rankfall {
+
+bool Vocabulary::add(std::string_view text, std::int32_t id) {
+  RANKFALL_DCHECK(id >= 0 && block_.size() + text.size() <= std::numeric_limits<std::uint32_t>::max());
+  if (find(text)) return false;
+  if (2 * (entries_.size() + 1) > slots_.size()) grow();
+  entries_.push_back({std::hash<std::string_view>{}(text), static_cast<std::uint32_t>(block_.size()),
+                      static_cast<std::uint32_t>(text.size()), id});
+  block_ += text;
+  longest_ = std::max(longest_, text.size());
+  const auto index = static_cast<std::uint32_t>(entries_.size());
+  std::size_t slot = entries_.back().hash & (slots_.size() - 1);
+  while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
+  slots_[slot] = index;
+  if (by_id_.size() <= static_cast<std::size_t>(id)) by_id_.resize(static_cast<std::size_t>(id) + 1, 0);
+  if (by_id_[static_cast<std::size_t>(id)] == 0) by_id_[static_cast<std::size_t>(id)] = index;
+  return true;
+}
+
+void Vocabulary::grow() {
+  const std::size_t size = std::max<std::size_t>(64, 2 * slots_.size());
+  slots_.assign(size, 0);
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    std::size_t slot = entries_[i].hash & (size - 1);
+    while (slots_[slot] != 0) slot = (slot + 1) & (size - 1);
+    slots_[slot] = static_cast<std::uint32_t>(i + 1);
+  }
+}
+
+std::optional<std::int32_t> Vocabulary::find(std::string_view text) const {
+  if (slots_.empty()) return std::nullopt;
+  const std::uint64_t hash = std::hash<std::string_view>{}(text);
+  for (std::size_t slot = hash & (slots_.size() - 1); slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
+    const Entry& entry = entries_[slots_[slot] - 1];
+    if (entry.hash == hash && text_of(entry) == text) return entry.id;
+  }
+  return std::nullopt;
+}
+
+std::string_view Vocabulary::text(std::int32_t id) const {
+  if (id < 0 || static_cast<std::size_t>(id) >= by_id_.size()) return {};
+  const std::uint32_t index = by_id_[static_cast<std::size_t>(id)];
+  return index == 0 ? std::string_view() : text_of(entries_[index - 1]);
+}
+
+}  // namespace rankfall

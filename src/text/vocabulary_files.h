@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "text/byte_pair.h"
+#include "text/vocabulary.h"
+
+namespace rankfall {
+
+inline constexpr std::size_t kMaxVocabularyBytes = std::size_t{256} << 20;
+inline constexpr std::int32_t kMaxTokenId = 1 << 24;
+
+// vocab.txt: a piece a line, numbered from 0. Of equal lines the last counts, as in BERT's own code.
+Vocabulary read_vocabulary_lines(std::string_view text, std::string_view where);
+
+// vocab.json: an object from piece to number.
+Vocabulary read_vocabulary_json(std::string_view text, std::string_view where);
+
+// merges.txt: two pieces a line with a space between, the first rule first; a first line "#version..." is skipped.
+std::vector<BytePair::Merge> read_merges(std::string_view text, std::string_view where);
+
+// A whole file as text, at most kMaxVocabularyBytes. Throws Error (kInput), as the others do.
+std::string read_text(const std::filesystem::path& path);
+
+}  // namespace rankfall

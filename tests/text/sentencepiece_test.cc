@@ -1,0 +1,93 @@
+#include <gmock/gmock.h>
+
+#include "io/io_test_util.h"
+#include "text/sentencepiece_check.h"
+#include "text/sentencepiece_model.h"
+
+namespace rankfall {
+namespace {
+
+using test::input_error;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string model_file(const char* name) {
+  return test::read_all(std::filesystem::path(RANKFALL_TEST_DATA) / "tokenizers" / name / "spiece.model");
+}
+
+UnigramVocabulary small() {
+  UnigramVocabulary vocabulary;
+  vocabulary.pieces = {{"<unk>", 0}, {"\u2581", -1}, {"a", -2}, {"b", -2}, {"ab", -1.5}, {"\u2581ab", -1}, {"<s>", 0}};
+  vocabulary.special = {6};
+  return vocabulary;
+}
+
+std::vector<std::string> encoded(const PieceModel& model, std::string_view text) {
+  Pieces out;
+  out.with_texts = true;
+  model.encode(text, out);
+  return out.texts;
+}
+
+TEST(SentencePiece, AVocabularyWithScoresIsAModel) {
+  const auto model = open_sentencepiece(sentencepiece_bytes(small()), "f", {});
+  EXPECT_THAT(encoded(*model, "ab  bab"), ElementsAre("\u2581ab", "\u2581", "b", "ab"));
+  EXPECT_EQ(model->find("ab"), 4);
+  EXPECT_EQ(model->find("<s>"), 6);
+  EXPECT_EQ(model->find("<unk>"), 0);
+  EXPECT_FALSE(model->find("zz"));
+  EXPECT_EQ(model->size(), 7U);
+  Pieces ids;
+  model->encode("<s>ab", ids);
+  EXPECT_THAT(ids.ids, testing::Not(testing::Contains(6)));  // text never becomes a special piece here
+}
+
+TEST(SentencePiece, EveryReferenceModelIsSound) {
+  for (const char* name : {"albert", "t5", "xlnet"}) EXPECT_NO_THROW(check_sentencepiece(model_file(name), name));
+}
+
+// Whatever byte is changed, the library gets a model it can be trusted with or none at all.
+TEST(SentencePiece, SpoiltModelsAreRefusedOrWork) {
+  const std::string good = model_file("albert");
+  std::size_t n_refused = 0;
+  for (std::size_t i = 0; i < 400; ++i) {
+    std::string bad = good;
+    bad[(i * 7919) % bad.size()] = static_cast<char>(i * 31);
+    try {
+      encoded(*open_sentencepiece(bad, "f", {}), "The program is free \u00BD \uFB01 software");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kInput);
+      ++n_refused;
+    }
+  }
+  EXPECT_GT(n_refused, 0U);
+  for (std::size_t size = 0; size < good.size(); size += good.size() / 50) {
+    EXPECT_THROW(open_sentencepiece(good.substr(0, size), "f", {}), Error) << size;
+  }
+}
+
+TEST(SentencePiece, WhatIsWrongIsSaid) {
+  const auto refused = [](const UnigramVocabulary& vocabulary) {
+    const std::string bytes = sentencepiece_bytes(vocabulary);
+    return input_error([&] { check_sentencepiece(bytes, "f"); });
+  };
+  UnigramVocabulary twice = small();
+  twice.pieces.emplace_back("ab", 0);
+  EXPECT_THAT(refused(twice), HasSubstr("piece 7 'ab' is there twice"));
+  UnigramVocabulary empty = small();
+  empty.pieces.emplace_back("", 0);
+  EXPECT_THAT(refused(empty), HasSubstr("piece 7 has 0 bytes"));
+  UnigramVocabulary infinite = small();
+  infinite.pieces[3].second = 1e300;
+  EXPECT_THAT(refused(infinite), HasSubstr("piece 3 has the score inf"));
+  UnigramVocabulary table = small();
+  table.replacements = std::string("\xFF\xFF\xFF\x7F", 4) + std::string(100, 'x');
+  EXPECT_THAT(refused(table), HasSubstr("table of replacements"));
+  table.replacements = std::string("\0\4\0\0", 4) + std::string(1023, '\x7F') + '\0' + std::string(1, '\0');
+  EXPECT_THAT(refused(table), HasSubstr("leads outside"));
+  EXPECT_THAT(input_error([] { check_sentencepiece("", "f"); }), HasSubstr("no pieces"));
+  EXPECT_THAT(input_error([] { check_sentencepiece("\x0A\xFF", "f"); }), HasSubstr("ends in the middle"));
+}
+
+}  // namespace
+}  // namespace rankfall

@@ -1,0 +1,247 @@
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "io/io_test_util.h"
+#include "text/tokenizer_parts.h"
+
+// tokenizer.json files made from the reference vocabularies must give the reference's tokens.
+
+namespace rankfall {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using test::input_error;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const fs::path kTokenizers = fs::path(RANKFALL_TEST_DATA) / "tokenizers";
+
+Pieces encoded(const TokenizerParts& parts, std::string_view text) {
+  Pieces out;
+  out.with_texts = true;
+  encode_text(parts, text, out);
+  return out;
+}
+
+void expect_reference(const char* name, const json& file) {
+  const TokenizerParts parts = parse_tokenizer_json(file.dump(), "f");
+  for (const auto& c : json::parse(std::ifstream(kTokenizers / name / "cases.json"))) {
+    const auto text = c["text"].get<std::string>();
+    Pieces expected;
+    for (const Piece& piece : parts.front) expected.ids.push_back(piece.id);
+    const Pieces found = encoded(parts, text);
+    expected.ids.insert(expected.ids.end(), found.ids.begin(), found.ids.end());
+    for (const Piece& piece : parts.back) expected.ids.push_back(piece.id);
+    EXPECT_EQ(expected.ids, c["ids"].get<std::vector<std::int32_t>>()) << text;
+  }
+}
+
+json added(const std::string& content, int id) {
+  return {{"id", id}, {"content", content}, {"special", true}, {"normalized", false}};
+}
+
+TEST(TokenizerJson, WordPiece) {
+  for (const bool lower : {true, false}) {
+    const char* name = lower ? "bert-uncased" : "bert-cased";
+    json vocabulary = json::object();
+    std::ifstream lines(kTokenizers / name / "vocab.txt");
+    int n = 0;
+    for (std::string line; std::getline(lines, line);) vocabulary[line] = n++;
+    const json file = {
+        {"added_tokens", {added("[CLS]", vocabulary["[CLS]"]), added("[PAD]", vocabulary["[PAD]"])}},
+        {"normalizer",
+         {{"type", "BertNormalizer"}, {"clean_text", true}, {"handle_chinese_chars", true}, {"lowercase", lower}}},
+        {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+        {"post_processor",
+         {{"type", "BertProcessing"},
+          {"cls", {"[CLS]", vocabulary["[CLS]"]}},
+          {"sep", {"[SEP]", vocabulary["[SEP]"]}}}},
+        {"model", {{"type", "WordPiece"}, {"unk_token", "[UNK]"}, {"vocab", vocabulary}}}};
+    expect_reference(name, file);
+    EXPECT_EQ(parse_tokenizer_json(file.dump(), "f").padding, vocabulary["[PAD]"].get<int>());
+  }
+}
+
+TEST(TokenizerJson, ByteLevelPairs) {
+  for (const bool roberta : {false, true}) {
+    const char* name = roberta ? "roberta" : "gpt2";
+    const json vocabulary = json::parse(std::ifstream(kTokenizers / name / "vocab.json"));
+    json merges = json::array();
+    json merges_as_lists = json::array();
+    std::ifstream lines(kTokenizers / name / "merges.txt");
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("#version") || line.empty()) continue;
+      merges.push_back(line);
+      merges_as_lists.push_back({line.substr(0, line.find(' ')), line.substr(line.find(' ') + 1)});
+    }
+    json file = {{"pre_tokenizer", {{"type", "ByteLevel"}, {"add_prefix_space", false}}},
+                 {"post_processor", {{"type", "ByteLevel"}}},
+                 {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", merges}}}};
+    if (roberta) {
+      file["post_processor"] = {
+          {"type", "TemplateProcessing"},
+          {"single",
+           {{{"SpecialToken", {{"id", "<s>"}}}}, {{"Sequence", {{"id", "A"}}}}, {{"SpecialToken", {{"id", "</s>"}}}}}},
+          {"special_tokens", {{"<s>", {{"ids", {vocabulary["<s>"]}}}}, {"</s>", {{"ids", {vocabulary["</s>"]}}}}}}};
+    }
+    expect_reference(name, file);
+    file["model"]["merges"] = merges_as_lists;
+    // The same pattern written out, as newer files have it.
+    file["pre_tokenizer"] = {
+        {"type", "Sequence"},
+        {"pretokenizers",
+         {{{"type", "Split"},
+           {"pattern", {{"Regex", R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)"}}},
+           {"behavior", "Isolated"},
+           {"invert", false}},
+          {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}}}}};
+    expect_reference(name, file);
+  }
+}
+
+// Fields of a protobuf message: number, and bytes where it has some.
+std::vector<std::pair<std::uint64_t, std::string>> fields(std::string_view message) {
+  std::vector<std::pair<std::uint64_t, std::string>> out;
+  std::size_t at = 0;
+  const auto varint = [&] {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const auto byte = static_cast<unsigned char>(message.at(at++));
+      value |= std::uint64_t{byte & 0x7FU} << shift;
+      if (byte < 0x80) return value;
+    }
+  };
+  while (at < message.size()) {
+    const std::uint64_t tag = varint();
+    std::string bytes;
+    if ((tag & 7) == 0) {
+      bytes = std::to_string(varint());
+    } else {
+      const std::size_t size = (tag & 7) == 2 ? varint() : 4;
+      bytes = std::string(message.substr(at, size));
+      at += size;
+    }
+    out.emplace_back(tag >> 3, bytes);
+  }
+  return out;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t bits = 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      bits = bits << 8 | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0U);
+    }
+    for (std::size_t j = 0; j < 4; ++j) out += i + j > bytes.size() ? '=' : kDigits[bits >> (18 - 6 * j) & 63];
+  }
+  return out;
+}
+
+TEST(TokenizerJson, Unigram) {
+  json vocabulary = json::array();
+  std::string replacements;
+  int end_id = -1;
+  for (const auto& [number, bytes] : fields(test::read_all(kTokenizers / "t5/spiece.model"))) {
+    if (number == 1) {
+      std::string piece;
+      float score = 0;
+      for (const auto& [field, value] : fields(bytes)) {
+        if (field == 1) piece = value;
+        if (field == 2) std::memcpy(&score, value.data(), 4);
+      }
+      if (piece == "</s>") end_id = static_cast<int>(vocabulary.size());
+      vocabulary.push_back({piece, score});
+    }
+    if (number == 3) {
+      for (const auto& [field, value] : fields(bytes)) {
+        if (field == 2) replacements = value;
+      }
+    }
+  }
+  ASSERT_GT(vocabulary.size(), 100U);
+  ASSERT_FALSE(replacements.empty());
+  json file = {{"added_tokens", {added("<pad>", 0), added("</s>", end_id)}},
+               {"normalizer", {{"type", "Precompiled"}, {"precompiled_charsmap", base64(replacements)}}},
+               {"pre_tokenizer", {{"type", "Metaspace"}, {"replacement", "\u2581"}, {"add_prefix_space", true}}},
+               {"post_processor",
+                {{"type", "TemplateProcessing"},
+                 {"single", {{{"Sequence", {{"id", "A"}}}}, {{"SpecialToken", {{"id", "</s>"}}}}}},
+                 {"special_tokens", {{"</s>", {{"ids", {end_id}}}}}}}},
+               {"model", {{"type", "Unigram"}, {"unk_id", 2}, {"vocab", vocabulary}}}};
+  expect_reference("t5", file);
+  file["normalizer"]["precompiled_charsmap"] = "AAAA";
+  EXPECT_THAT(input_error([&] { parse_tokenizer_json(file.dump(), "f"); }), HasSubstr("table of replacements"));
+}
+
+// Llama 2: no pre-tokenizer, spaces as a visible mark, unknown characters as bytes.
+TEST(TokenizerJson, PairsWithVisibleSpaces) {
+  const json file = {
+      {"added_tokens", {added("<s>", 1)}},
+      {"normalizer",
+       {{"type", "Sequence"},
+        {"normalizers",
+         {{{"type", "Prepend"}, {"prepend", "\u2581"}},
+          {{"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", "\u2581"}}}}}},
+      {"pre_tokenizer", nullptr},
+      {"model",
+       {{"type", "BPE"},
+        {"byte_fallback", true},
+        {"fuse_unk", true},
+        {"unk_token", "<unk>"},
+        {"vocab",
+         {{"<unk>", 0}, {"<s>", 1}, {"\u2581", 2}, {"a", 3}, {"b", 4}, {"\u2581a", 5}, {"<0xC3>", 6}, {"<0xA9>", 7}}},
+        {"merges", {"\u2581 a"}}}}};
+  const TokenizerParts parts = parse_tokenizer_json(file.dump(), "f");
+  EXPECT_THAT(encoded(parts, "ab aé").texts, ElementsAre("\u2581a", "b", "\u2581a", "<0xC3>", "<0xA9>"));
+  EXPECT_THAT(encoded(parts, "<s>b").ids, ElementsAre(1, 2, 4));
+}
+
+TEST(TokenizerJson, StagesThatAreNotKnownAreRefused) {
+  const json good = {{"model", {{"type", "WordPiece"}, {"unk_token", "[UNK]"}, {"vocab", {{"[UNK]", 0}, {"a", 1}}}}}};
+  EXPECT_NO_THROW(parse_tokenizer_json(good.dump(), "f"));
+  const struct {
+    const char* patch;
+    const char* says;
+  } cases[] = {
+      {R"([])", "found a array"},
+      {R"({})", "'model' is missing"},
+      {R"({"model": {"type": "WordLevel", "vocab": {}}})", "the model 'WordLevel' is not known"},
+      {R"({"model": {"type": "WordPiece", "vocab": {"a": 0}}})", "has no piece '[UNK]'"},
+      {R"({"model": {"type": "WordPiece", "vocab": {"[UNK]": -1}}})", "has the number -1"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a"]}})", "expected two pieces"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "a"]]}})", "'aa' is not in the vocabulary"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "end_of_word_suffix": "</w>"}})",
+       "'end_of_word_suffix' is set"},
+      {R"({"model": {"type": "Unigram", "vocab": [["a", 0]], "unk_id": 4}})", "'unk_id' is 4"},
+      {R"({"model": {"type": "Unigram", "vocab": [["a", 0]], "unk_id": 0}})", "Metaspace"},
+      {R"({"normalizer": {"type": "Nmt"}, "model": {"vocab": {"[UNK]": 0}}})", "the normalizer 'Nmt' is not known"},
+      {R"({"pre_tokenizer": {"type": "Delimiter"}, "model": {"vocab": {"[UNK]": 0}}})", "is not known"},
+      {R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"},
+           "model": {"vocab": {"[UNK]": 0}}})",
+       "pattern '('"},
+      {R"({"post_processor": {"type": "Odd"}, "model": {"vocab": {"[UNK]": 0}}})", "the post-processor 'Odd'"},
+      {R"({"added_tokens": [{"id": -1, "content": "x"}], "model": {"vocab": {"[UNK]": 0}}})", "added_tokens[0]"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_THAT(input_error([&] { parse_tokenizer_json(c.patch, "f"); }), HasSubstr(c.says)) << c.patch;
+  }
+}
+
+// (a*)*b on many a's: the match would take for ever.
+TEST(TokenizerJson, PatternsThatTakeForEverEnd) {
+  const json file = {
+      {"pre_tokenizer", {{"type", "Split"}, {"pattern", {{"Regex", "(a|aa)+$"}}}, {"behavior", "Isolated"}}},
+      {"model", {{"vocab", {{"[UNK]", 0}}}}}};
+  const TokenizerParts parts = parse_tokenizer_json(file.dump(), "f");
+  EXPECT_THAT(input_error([&] { encoded(parts, std::string(60, 'a') + "b"); }), HasSubstr("too long"));
+}
+
+}  // namespace
+}  // namespace rankfall

@@ -1,0 +1,44 @@
+#include "text/unicode.h"
+
+#include <gtest/gtest.h>
+
+namespace rankfall {
+namespace {
+
+TEST(Unicode, Classes) {
+  EXPECT_TRUE(is_letter(U'é') && is_letter(U'語') && !is_letter(U'1'));
+  EXPECT_TRUE(is_number(U'½') && is_number(U'٣') && !is_number(U'x'));
+  EXPECT_TRUE(is_punctuation(U'。') && is_punctuation(U'-') && !is_punctuation(U'$'));
+  EXPECT_TRUE(is_other(0x200B) && is_other(0x7F) && is_other(0xE000) && !is_other(U' '));
+  EXPECT_TRUE(is_space_mark(0xA0) && !is_space_mark(0x2028));
+  EXPECT_TRUE(is_white_space(0x2028) && !is_white_space(0x1C) && is_python_space(0x1C) && is_python_space(0x85));
+  EXPECT_TRUE(is_accent(0x301) && is_combining(0x301) && is_mark(0x903) && !is_accent(0x903));
+  EXPECT_TRUE(is_digit(U'5') && is_digit(U'²') && !is_digit(U'½'));
+  EXPECT_TRUE(is_cjk(U'中') && is_cjk(0x20000) && !is_cjk(U'あ'));
+}
+
+TEST(Unicode, Mappings) {
+  EXPECT_EQ(to_lower("À Σ ΑΣ İ"), "à σ ας i\u0307");
+  EXPECT_EQ(to_nfd("é"), "e\u0301");
+  EXPECT_EQ(to_nfc("e\u0301"), "é");
+  EXPECT_EQ(to_nfkc("ﬁ½"), "fi1⁄2");
+  EXPECT_EQ(to_nfkd("Å"), "A\u030A");
+  for (const char32_t c : {U'a', U'é', U'語', U'🙂'}) {
+    std::string text;
+    append_utf8(c, text);
+    for_each_code(text, [&](char32_t back, std::string_view bytes) {
+      EXPECT_EQ(back, c);
+      EXPECT_EQ(bytes, text);
+    });
+  }
+}
+
+TEST(Unicode, InvalidBytesAreReplacedOneByOne) {
+  std::size_t n = 0;
+  EXPECT_EQ(replace_invalid("a\xFF\xC3z\xE4\xB8", n), "a\uFFFD\uFFFDz\uFFFD\uFFFD");
+  EXPECT_EQ(n, 4U);
+  EXPECT_EQ(replace_invalid("", n), "");
+}
+
+}  // namespace
+}  // namespace rankfall
