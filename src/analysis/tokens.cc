@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include "input/inputs.h"
 #include "input/text_source.h"
+#include "io/utf8.h"
 #include "result/manifest.h"
 #include <rankfall/error.h>
 #include <rankfall/tokenizer.h>
@@ -20,12 +22,21 @@ Result tokens(const std::filesystem::path& directory, const InputOptions& option
   add(result.manifest, "tokenizer", tokenizer->kind());
   add(result.manifest, "input", source.where());
   const Index n_wanted = options.n_samples.value_or(kDefaultSamples);
+  const auto n_special = static_cast<Index>(tokenizer->front().size() + tokenizer->back().size());
+  std::vector<std::string> notes;
   for (Index sample = 0; sample < n_wanted; ++sample) {
     const auto item = source.next();
     if (!item) break;
+    const std::string_view text = shortened(item->text, kMaxSampleBytes);
+    if (text.size() < item->text.size()) {
+      notes.push_back(
+          fmt::format("{}: line {}: only the first {} bytes are read", source.where(), item->line, text.size()));
+    }
+    if (utf8_first_error(text) != text.size()) {
+      notes.push_back(fmt::format("{}: line {}: bytes that are not UTF-8 count as U+FFFD", source.where(), item->line));
+    }
     Index position = 0;
     const auto add_piece = [&](const Piece& piece, const char* kind) {
-      if (position >= options.n_tokens.value_or(position + 1)) return;
       Row row;
       row.model = directory.string();
       row.sample = sample;
@@ -36,11 +47,20 @@ Result tokens(const std::filesystem::path& directory, const InputOptions& option
       row.kind = kind;
       result.rows.push_back(std::move(row));
     };
+    std::vector<Piece> pieces = tokenizer->pieces(text);
+    // Cut as a sample is cut: special tokens stay.
+    const Index n_own = std::max<Index>(options.n_tokens.value_or(std::numeric_limits<Index>::max()) - n_special, 0);
+    if (static_cast<Index>(pieces.size()) > n_own) pieces.resize(static_cast<std::size_t>(n_own));
     for (const Piece& piece : tokenizer->front()) add_piece(piece, "special");
-    for (const Piece& piece : tokenizer->pieces(item->text)) add_piece(piece, "");
+    for (const Piece& piece : pieces) add_piece(piece, "");
     for (const Piece& piece : tokenizer->back()) add_piece(piece, "special");
   }
-  if (result.rows.empty()) throw Error(ErrorKind::kInput, fmt::format("{}: nothing but white space", source.where()));
+  if (!notes.empty()) add(result.manifest, "notes", notes);
+  if (result.rows.empty()) {
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: {}", source.where(),
+                            source.n_items() == 0 ? "nothing but white space" : "no piece of the vocabulary is in it"));
+  }
   return result;
 }
 

@@ -24,8 +24,9 @@ bool looks_like_png(std::span<const std::byte> bytes);
 bool looks_like_jpeg(std::span<const std::byte> bytes);
 
 // A PNG or JPEG file. Greys and palettes become RGB, transparency is dropped, 16 bits are cut to 8; embedded colour
-// profiles and gamma are not applied: what Pillow's convert("RGB") gives. `where` begins the messages of Error
-// (kInput): damaged files, and images beyond the limits, which are checked before memory is taken.
+// profiles, gamma and EXIF orientation are not applied: what Pillow's convert("RGB") gives, except for 16-bit greys.
+// `where` begins the messages of Error (kInput): damaged files, and images beyond the limits, which are checked before
+// memory is taken.
 Image decode_image(std::span<const std::byte> bytes, std::string_view where);
 
 // As Pillow resizes: a filter of the output's pixel size when shrinking, columns first, then rows, each rounded to 8

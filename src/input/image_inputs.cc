@@ -83,7 +83,12 @@ Preprocessing read_preprocessing(const std::string& directory, Index image_side)
   if (config.flag("do_normalize", true)) {
     out.mean = config.triple("image_mean", out.mean);
     out.std = config.triple("image_std", out.std);
-    if (std::ranges::any_of(out.std, [](double s) { return s == 0; })) config.fail("'image_std' is 0");
+    if (std::ranges::any_of(out.std, [](double s) { return !(std::abs(s) >= 1e-6 && std::abs(s) <= 1e6); })) {
+      config.fail("'image_std' has an entry that is 0 or beyond all measure");
+    }
+    if (std::ranges::any_of(out.mean, [](double m) { return !(std::abs(m) <= 1e6); })) {
+      config.fail("'image_mean' has an entry beyond all measure");
+    }
   } else {
     out.mean = {0, 0, 0};
     out.std = {1, 1, 1};
@@ -93,11 +98,10 @@ Preprocessing read_preprocessing(const std::string& directory, Index image_side)
 
 Image resized(const Image& image, const Preprocessing& p, const std::string& where) {
   if (!p.resize) return image;
-  if (p.shortest == 0) return resize(image, p.width, p.height, p.resample);
   const Index shorter = std::min(image.width, image.height);
   const auto scaled = [&](Index side) { return std::max<Index>(1, p.shortest * side / shorter); };
-  const Index width = scaled(image.width);
-  const Index height = scaled(image.height);
+  const Index width = p.shortest == 0 ? p.width : scaled(image.width);
+  const Index height = p.shortest == 0 ? p.height : scaled(image.height);
   if (width > kMaxImageSide || height > kMaxImageSide || width * height > kMaxImagePixels) {
     throw input(fmt::format("{}: resized to {} x {} pixels, which is too much", where, width, height));
   }

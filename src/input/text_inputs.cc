@@ -35,16 +35,6 @@ Sample make_sample(const Tokenizer& tokenizer, const TokenIds& ids, Index n_toke
   return sample;
 }
 
-// At most kMaxSampleBytes, cut at white space where there is some.
-std::string_view shortened(std::string_view text) {
-  if (text.size() <= kMaxSampleBytes) return text;
-  text = text.substr(0, kMaxSampleBytes);
-  const std::size_t space = text.find_last_of(" \t\n");
-  if (space != text.npos && space > 0) return text.substr(0, space);
-  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) text.remove_suffix(1);
-  return text.substr(0, text.size() - 1);
-}
-
 // What happened to the samples of a text.
 struct Account {
   std::size_t n_short = 0, n_cut = 0, n_not_utf8 = 0;
@@ -93,10 +83,16 @@ Inputs text_inputs(const Network& network, const InputOptions& options) {
   while (static_cast<Index>(inputs.samples.size()) < n_wanted) {
     const auto item = source.next();
     if (!item) break;
-    const std::string_view text = shortened(item->text);
+    const std::string_view text = shortened(item->text, kMaxSampleBytes);
     if (text.size() < item->text.size()) ++account.n_cut;
     if (utf8_first_error(text) != text.size()) ++account.n_not_utf8;
-    const TokenIds ids = tokenizer->ids(text);
+    // What is cut off later need not be tokenised; if that was too little, all of it.
+    TokenIds ids = tokenizer->ids(shortened(text, 64 * static_cast<std::size_t>(n_tokens) + 4096));
+    if (ids.size() < static_cast<std::size_t>(n_tokens)) ids = tokenizer->ids(text);
+    if (ids.empty() && n_special == 0) {
+      ++account.n_short;
+      continue;
+    }
     if (!options.pad && ids.size() + n_special < static_cast<std::size_t>(n_tokens)) {
       ++account.n_short;
       account.longest = std::max(account.longest, ids.size() + n_special);
@@ -106,8 +102,9 @@ Inputs text_inputs(const Network& network, const InputOptions& options) {
     try {
       check_sample(network, sample);
     } catch (const Error& error) {
-      throw Error(ErrorKind::kInput, fmt::format("{}: line {}: {}; model and tokenizer may not belong together",
-                                                 source.where(), item->line, error.what()));
+      const bool of_ids = std::string_view(error.what()).starts_with("token id");
+      throw Error(ErrorKind::kInput, fmt::format("{}: line {}: {}{}", source.where(), item->line, error.what(),
+                                                 of_ids ? "; model and tokenizer may not belong together" : ""));
     }
     inputs.samples.push_back(std::move(sample));
   }

@@ -4,9 +4,7 @@
 
 namespace rankfall {
 
-// Samples from InputOptions::text. Of a sample at most kMaxSampleBytes are tokenised.
+// Samples from InputOptions::text.
 Inputs text_inputs(const Network& network, const InputOptions& options);
-
-inline constexpr std::size_t kMaxSampleBytes = std::size_t{1} << 20;
 
 }  // namespace rankfall

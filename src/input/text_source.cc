@@ -84,6 +84,16 @@ std::string TextSource::field_of(std::string_view line) const {
   return found->get<std::string>();
 }
 
+std::string_view shortened(std::string_view text, std::size_t n) {
+  constexpr std::size_t kNear = 4096;
+  if (text.size() <= n) return text;
+  text = text.substr(0, n);
+  const std::size_t space = text.find_last_of(" \t\n");
+  if (space != text.npos && space > 0 && space + kNear >= n) return text.substr(0, space);
+  while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xC0) == 0x80) text.remove_suffix(1);
+  return text.substr(0, text.size() - 1);
+}
+
 std::optional<TextSource::Item> TextSource::next() {
   std::string block;
   std::size_t first = 0;

@@ -39,4 +39,10 @@ class TextSource {
   std::size_t n_items_ = 0;
 };
 
+// Of a sample at most this much is tokenised.
+inline constexpr std::size_t kMaxSampleBytes = std::size_t{1} << 20;
+
+// At most n bytes: cut at white space if there is some near the end, otherwise between two characters.
+std::string_view shortened(std::string_view text, std::size_t n);
+
 }  // namespace rankfall

@@ -88,6 +88,12 @@ std::string Config::plain_text(std::string_view key, std::string_view fallback) 
   return value && value->is_object() ? object(key)->text("content", fallback) : text(key, fallback);
 }
 
+std::vector<std::string> Config::keys() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : values_.items()) names.push_back(name);
+  return names;
+}
+
 bool Config::is_object(std::string_view key) const {
   const nlohmann::json* value = find(key);
   return value && value->is_object();

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -30,6 +31,7 @@ class Config {
   std::string text(std::string_view key, std::string_view fallback) const;
   // A text, or the `content` of an object: tokenizer files have both.
   std::string plain_text(std::string_view key, std::string_view fallback) const;
+  std::vector<std::string> keys() const;
   bool is_object(std::string_view key) const;
   // A list of three numbers.
   std::array<double, 3> triple(std::string_view key, const std::array<double, 3>& fallback) const;

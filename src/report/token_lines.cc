@@ -27,7 +27,8 @@ std::string token_lines(const std::vector<const Row*>& rows, const TableOptions&
     const Row& row = *rows[i];
     if (i == 0 || rows[i - 1]->sample != row.sample) {
       flush();
-      const auto of_sample = std::ranges::count_if(rows, [&](const Row* r) { return r->sample == row.sample; });
+      std::size_t of_sample = 1;
+      while (i + of_sample < rows.size() && rows[i + of_sample]->sample == row.sample) ++of_sample;
       out += paint(Colour::kBold,
                    fmt::format("{}sample {}: {} tokens", i == 0 ? "" : "\n", row.sample.value_or(0), of_sample));
       out += '\n';

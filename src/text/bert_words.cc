@@ -17,7 +17,9 @@ BertWords::Class BertWords::class_of(char32_t c) const {
 }
 
 std::string BertWords::mapped(std::string_view token) const {
-  std::string text = options_.lower ? to_lower(token) : std::string(token);
+  std::string text = !options_.lower       ? std::string(token)
+                     : options_.lower_each ? to_lower_each(token)
+                                           : to_lower(token);
   if (!options_.strip_accents) return text;
   std::string kept;
   for_each_code(to_nfd(text), [&](char32_t c, std::string_view bytes) {

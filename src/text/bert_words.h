@@ -18,6 +18,7 @@ class BertWords {
     bool cjk = true;
     bool lower = true;
     bool strip_accents = true;
+    bool lower_each = false;  // letter by letter, as the fast tokenizers do
   };
   explicit BertWords(Options options);
 

@@ -51,7 +51,7 @@ std::vector<std::pair<std::size_t, std::size_t>> Regex::find_all(std::string_vie
   {
     const std::unique_ptr<icu::RegexMatcher> matcher(impl_->pattern->matcher(error));
     impl_->check(error, "matching");
-    matcher->setTimeLimit(kTimeLimit, error);
+    matcher->setTimeLimit(kTimeLimit + static_cast<std::int32_t>(text.size() / 128), error);  // over all matches
     matcher->setStackLimit(kStackLimit, error);
     matcher->reset(&bytes);
     while (U_SUCCESS(error) && matcher->find(error)) {

@@ -1,10 +1,12 @@
 #include "text/sentencepiece_check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,14 +16,15 @@
 namespace rankfall {
 namespace {
 
-constexpr std::size_t kMaxPieces = 1 << 22;
-constexpr std::size_t kMaxPieceBytes = 1 << 16;
+constexpr std::size_t kMaxPieces = 1 << 20;
+constexpr std::size_t kMaxPieceBytes = 1024;
 
 // One field of a protobuf message. Varints and fixed32 are in `number`, lengths of bytes in `bytes`.
 struct Field {
   std::uint32_t number_in_message = 0;
   std::uint64_t number = 0;
   std::string_view bytes;
+  std::string_view whole;  // with its tag
 };
 
 class Message {
@@ -35,9 +38,10 @@ class Message {
   // False at the end.
   bool next(Field& field) {
     if (bytes_.empty()) return false;
+    const std::string_view before = bytes_;
     const std::uint64_t tag = varint();
     if (tag >> 3 == 0 || tag >> 32 != 0) fail("a field without a number");
-    field = {static_cast<std::uint32_t>(tag >> 3), 0, {}};
+    field = {static_cast<std::uint32_t>(tag >> 3), 0, {}, {}};
     switch (tag & 7) {
       case 0:
         field.number = varint();
@@ -60,6 +64,7 @@ class Message {
       default:
         fail("a field of an unknown kind");
     }
+    field.whole = before.substr(0, before.size() - bytes_.size());
     return true;
   }
 
@@ -87,8 +92,12 @@ class Message {
 
 // ModelProto.SentencePiece: piece = 1, score = 2, type = 3 (1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused,
 // 6 byte).
-void check_piece(std::string_view bytes, std::string_view where, std::size_t index, std::set<std::string_view>& seen,
-                 std::size_t& n_unknown) {
+struct Seen {
+  std::set<std::string_view> pieces, user_defined;
+  std::size_t n_unknown = 0;
+};
+
+void check_piece(std::string_view bytes, std::string_view where, std::size_t index, Seen& seen) {
   Message message(bytes, where);
   Field field;
   std::string_view piece;
@@ -106,66 +115,123 @@ void check_piece(std::string_view bytes, std::string_view where, std::size_t ind
   if (piece.empty() || piece.size() > kMaxPieceBytes) {
     message.fail(fmt::format("piece {} has {} bytes", index, piece.size()));
   }
+  if (piece.find('\0') != piece.npos) message.fail(fmt::format("piece {} holds a NUL", index));
   if (utf8_first_error(piece) != piece.size()) message.fail(fmt::format("piece {} is not UTF-8", index));
-  if (!seen.insert(piece).second) message.fail(fmt::format("piece {} {} is there twice", index, in_quotes(piece)));
+  if (!seen.pieces.insert(piece).second)
+    message.fail(fmt::format("piece {} {} is there twice", index, in_quotes(piece)));
   if (type < 1 || type > 6) message.fail(fmt::format("piece {} has the unknown type {}", index, type));
-  if (type == 2) ++n_unknown;
+  if (type == 2) ++seen.n_unknown;
+  if (type == 4) seen.user_defined.insert(piece);
 }
 
-// The replacements: a 32-bit size, a double array of that many bytes (Darts-clone), and texts each ended by NUL.
-void check_replacements(std::string_view table, const Message& message) {
-  if (table.empty()) return;
-  std::uint32_t size = 0;
-  if (table.size() < sizeof size) message.fail("its table of replacements is cut off");
-  std::memcpy(&size, table.data(), sizeof size);
-  table.remove_prefix(sizeof size);
-  if (size > table.size() || size == 0 || size % 1024 != 0) {
-    message.fail(
-        fmt::format("its table of replacements has {} bytes, of which {} should be links", table.size(), size));
-  }
-  const std::string_view links = table.substr(0, size);
-  const std::string_view texts = table.substr(size);
-  if (texts.empty() || texts.back() != '\0') message.fail("its replacements do not end with NUL");
-  const std::uint32_t n_units = size / 4;
-  for (std::uint32_t i = 0; i < n_units; ++i) {
-    std::uint32_t unit = 0;
-    std::memcpy(&unit, links.data() + std::size_t{i} * 4, 4);
-    if ((unit >> 31) != 0) {  // a leaf: place of a text
-      if ((unit & 0x7FFFFFFF) >= texts.size()) message.fail("a replacement lies outside its table");
-      continue;
+// The replacements: a 32-bit size, a double array of that many bytes (Darts-clone), and texts each ended by NUL. The
+// library follows its links without looking, into arrays of 32 results: all ways are walked here first.
+class Replacements {
+ public:
+  Replacements(std::string_view table, const Message& message) : message_(message) {
+    std::uint32_t size = 0;
+    if (table.size() < sizeof size || table.size() > kMaxTableBytes) fail("is of an impossible size");
+    std::memcpy(&size, table.data(), sizeof size);
+    table.remove_prefix(sizeof size);
+    if (size > table.size() || size == 0 || size % 1024 != 0) {
+      fail(fmt::format("has {} bytes, of which {} should be links", table.size(), size));
     }
-    // A step goes to i ^ offset ^ byte: all 256 of them must exist.
-    const std::uint32_t offset = (unit >> 10) << ((unit & (1U << 9)) >> 6);
-    if (((i ^ offset) | 0xFF) >= n_units) message.fail("a link of its replacements leads outside");
+    units_.resize(size / 4);
+    std::memcpy(units_.data(), table.data(), size);
+    texts_ = table.substr(size);
+    if (texts_.empty() || texts_.back() != '\0') fail("does not end with NUL");
+    if ((units_[0] >> 31) != 0) fail("begins with a leaf");
+    leaves_below_.assign(units_.size(), kUnknown);
+    visit(offset(units_[0]), 0);
+  }
+
+ private:
+  static constexpr std::size_t kMaxTableBytes = 4 << 20;
+  static constexpr std::size_t kMaxText = 256;
+  static constexpr int kMaxDepth = 64;   // real ones: 10
+  static constexpr int kMaxLeaves = 30;  // on one way; the library has room for 32
+  static constexpr std::int8_t kUnknown = -1;
+  static constexpr std::int8_t kOpen = -2;
+
+  [[noreturn]] void fail(const std::string& problem) const { message_.fail("its table of replacements " + problem); }
+  static std::uint32_t offset(std::uint32_t unit) { return (unit >> 10) << ((unit & (1U << 9)) >> 6); }
+
+  // The most leaves on a way from here on. `base` is where steps start: a step by c goes to base ^ c.
+  int visit(std::uint32_t base, int depth) {
+    if ((base | 0xFFU) >= units_.size()) fail("has a link that leads outside");
+    if (depth > kMaxDepth) fail("is too deep");
+    std::int8_t& known = leaves_below_[base];
+    if (known == kOpen) fail("leads in a circle");
+    if (known != kUnknown) return known;
+    known = kOpen;
+    int most = 0;
+    for (std::uint32_t c = 0; c < 256; ++c) {
+      const std::uint32_t at = base ^ c;
+      const std::uint32_t unit = units_[at];
+      if ((unit & 0x800000FFU) != c) continue;  // another way's
+      const std::uint32_t next = at ^ offset(unit);
+      const bool has_leaf = (unit & (1U << 8)) != 0;
+      if (has_leaf) check_leaf(next);
+      most = std::max(most, visit(next, depth + 1) + (has_leaf ? 1 : 0));
+    }
+    if (most > kMaxLeaves) fail("has too many replacements on one way");
+    leaves_below_[base] = static_cast<std::int8_t>(most);
+    return most;
+  }
+
+  void check_leaf(std::uint32_t at) const {
+    if (at >= units_.size() || (units_[at] >> 31) == 0) fail("has a leaf that is none");
+    const std::size_t place = units_[at] & 0x7FFFFFFFU;
+    if (place >= texts_.size()) fail("has a replacement that lies outside");
+    if (texts_.substr(place).find('\0') > kMaxText) fail("has a replacement that is too long");
+  }
+
+  const Message& message_;
+  std::vector<std::uint32_t> units_;
+  std::string_view texts_;
+  std::vector<std::int8_t> leaves_below_;
+};
+
+// The library keeps at most 64 matches of user-defined pieces at one place.
+void check_nesting(const std::set<std::string_view>& defined, const Message& message) {
+  constexpr int kMaxNested = 32;
+  for (const std::string_view piece : defined) {
+    int nested = 0;
+    for (std::size_t n = 1; n <= piece.size(); ++n) nested += defined.contains(piece.substr(0, n)) ? 1 : 0;
+    if (nested > kMaxNested) message.fail("too many user-defined pieces begin with each other");
   }
 }
 
 }  // namespace
 
-void check_sentencepiece(std::string_view bytes, std::string_view where) {
+std::string checked_sentencepiece(std::string_view bytes, std::string_view where) {
   Message message(bytes, where);
   if (bytes.size() > kMaxSentencePieceBytes) {
     message.fail(fmt::format("{} bytes, expected at most {}", bytes.size(), kMaxSentencePieceBytes));
   }
-  std::set<std::string_view> seen;
+  Seen seen;
   std::size_t n_pieces = 0;
-  std::size_t n_unknown = 0;
   Field field;
+  std::string kept;
   while (message.next(field)) {
+    if (field.number_in_message != 4) kept += field.whole;  // not self_test_data: the library prints it
     if (field.number_in_message == 1) {
       if (++n_pieces > kMaxPieces) message.fail("too many pieces");
-      check_piece(field.bytes, where, n_pieces - 1, seen, n_unknown);
+      check_piece(field.bytes, where, n_pieces - 1, seen);
     }
-    if (field.number_in_message == 3) {  // NormalizerSpec: precompiled_charsmap = 2
+    // NormalizerSpec, for text (3) and back (5): precompiled_charsmap = 2
+    if (field.number_in_message == 3 || field.number_in_message == 5) {
       Message normalizer(field.bytes, where);
       Field inner;
       while (normalizer.next(inner)) {
-        if (inner.number_in_message == 2) check_replacements(inner.bytes, message);
+        if (inner.number_in_message == 2 && !inner.bytes.empty()) Replacements(inner.bytes, message);
       }
     }
   }
   if (n_pieces == 0) message.fail("it has no pieces");
-  if (n_unknown != 1) message.fail(fmt::format("it has {} unknown pieces, expected one", n_unknown));
+  if (seen.n_unknown != 1) message.fail(fmt::format("it has {} unknown pieces, expected one", seen.n_unknown));
+  check_nesting(seen.user_defined, message);
+  return kept;
 }
 
 }  // namespace rankfall

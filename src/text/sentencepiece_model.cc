@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -20,8 +22,8 @@ constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581, the library's sp
 class SentencePieceModel final : public PieceModel {
  public:
   SentencePieceModel(std::string_view bytes, std::string_view where, const SentencePieceRules& rules) : rules_(rules) {
-    check_sentencepiece(bytes, where);
-    const auto status = processor_.LoadFromSerializedProto({bytes.data(), bytes.size()});
+    const std::string model = checked_sentencepiece(bytes, where);
+    const auto status = guarded([&] { return processor_.LoadFromSerializedProto(model); }, where);
     if (!status.ok()) {
       throw Error(ErrorKind::kInput, fmt::format("{}: SentencePiece cannot read it: {}", where, status.message()));
     }
@@ -32,11 +34,11 @@ class SentencePieceModel final : public PieceModel {
     std::vector<std::string> pieces;
     if (!rules_.split_digit_commas && !out.with_texts) {
       std::vector<int> ids;
-      check(processor_.Encode(prepared, &ids));
+      check(guarded([&] { return processor_.Encode(prepared, &ids); }, "text"));
       out.ids.insert(out.ids.end(), ids.begin(), ids.end());
       return;
     }
-    check(processor_.Encode(prepared, &pieces));
+    check(guarded([&] { return processor_.Encode(prepared, &pieces); }, "text"));
     for (const std::string& piece : rules_.split_digit_commas ? without_digit_commas(pieces) : pieces) {
       out.add(processor_.PieceToId(piece), piece);
     }
@@ -50,6 +52,18 @@ class SentencePieceModel final : public PieceModel {
   std::size_t size() const override { return static_cast<std::size_t>(processor_.GetPieceSize()); }
 
  private:
+  // The library and what it stands on throw now and then.
+  template <class Call>
+  static sentencepiece::util::Status guarded(const Call& call, std::string_view where) {
+    try {
+      return call();
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      throw Error(ErrorKind::kInput, fmt::format("{}: SentencePiece fails: {}", where, error.what()));
+    }
+  }
+
   static void check(const sentencepiece::util::Status& status) {
     if (!status.ok()) throw Error(ErrorKind::kInput, fmt::format("SentencePiece: {}", status.message()));
   }

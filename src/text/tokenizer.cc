@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <initializer_list>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,6 +29,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string_view strip_left(std::string_view text) {
+  while (!text.empty()) {
+    const Utf8Unit unit = utf8_decode(text);
+    if (!unit.valid || !is_python_space(unit.code)) break;
+    text.remove_prefix(unit.length);
+  }
+  return text;
+}
+
+std::string_view strip_right(std::string_view text) {
+  std::size_t keep = 0;
+  std::size_t at = 0;
+  for_each_code(text, [&](char32_t c, std::string_view bytes) {
+    at += bytes.size();
+    if (!is_python_space(c)) keep = at;
+  });
+  return text.substr(0, keep);
+}
+
 class BertModel final : public PieceModel {
  public:
   BertModel(BertWords words, WordPiece pieces) : words_(words), pieces_(std::move(pieces)) {}
@@ -43,15 +64,21 @@ class BertModel final : public PieceModel {
 
 class Gpt2Model final : public PieceModel {
  public:
-  explicit Gpt2Model(BytePair pairs) : pairs_(std::move(pairs)) {}
+  Gpt2Model(BytePair pairs, bool add_space) : pairs_(std::move(pairs)), add_space_(add_space) {}
   void encode(std::string_view text, Pieces& out) const override {
-    split_gpt2(text, [&](std::string_view word) { pairs_.encode_word(word, out); });
+    const auto encode_word = [&](std::string_view word) { pairs_.encode_word(word, out); };
+    if (add_space_ && out.ids.empty() && !strip_left(text).empty() && strip_left(text).size() == text.size()) {
+      split_gpt2(" " + std::string(text), encode_word);
+    } else {
+      split_gpt2(text, encode_word);
+    }
   }
   std::optional<std::int32_t> find(std::string_view piece) const override { return pairs_.vocabulary().find(piece); }
   std::size_t size() const override { return pairs_.vocabulary().size(); }
 
  private:
   BytePair pairs_;
+  bool add_space_;
 };
 
 enum class FileKind { kWordPiece, kBytePair, kSentencePiece };
@@ -104,8 +131,35 @@ std::int32_t required(const PieceModel& model, std::string_view piece, const std
   return *id;
 }
 
+// `added_tokens_decoder` of tokenizer_config.json: numbers with the texts of tokens that were added to the vocabulary.
+void add_more_special(const Config& settings, SpecialPieces& special) {
+  const auto added = settings.object("added_tokens_decoder");
+  if (!added) return;
+  for (const std::string& number : added->keys()) {
+    std::int32_t id = -1;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), id);
+    if (error != std::errc{} || end != number.data() + number.size() || id < 0 || id > kMaxTokenId) {
+      added->fail(fmt::format("{} is no token's number", in_quotes(number)));
+    }
+    const Config token = *added->object(number);
+    if (token.flag("single_word", false)) token.fail("'single_word' is true, which is not known");
+    special.add({{token.text("content"), id}, token.flag("lstrip", false), token.flag("rstrip", false)});
+  }
+}
+
+// A tokenizer of another kind under a known family would give other tokens.
+void check_class(const Config& settings, std::initializer_list<std::string_view> known) {
+  const std::string name = settings.text("tokenizer_class", "");
+  if (name.empty() || name == "PreTrainedTokenizerFast") return;
+  for (const std::string_view family : known) {
+    if (name == std::string(family) + "Tokenizer" || name == std::string(family) + "TokenizerFast") return;
+  }
+  settings.fail(fmt::format("'tokenizer_class' is {}, which is not known for this family", in_quotes(name)));
+}
+
 // Adds the family's special pieces to a model.
-TokenizerParts with_special(std::unique_ptr<PieceModel> model, const FamilyTokens& family, const std::string& where) {
+TokenizerParts with_special(std::unique_ptr<PieceModel> model, const FamilyTokens& family, const Config& settings,
+                            const std::string& where) {
   TokenizerParts parts;
   for (const std::string_view piece : family.front) {
     if (!piece.empty()) parts.front.push_back({std::string(piece), required(*model, piece, where)});
@@ -115,9 +169,14 @@ TokenizerParts with_special(std::unique_ptr<PieceModel> model, const FamilyToken
   }
   if (!family.padding.empty()) parts.padding = model->find(family.padding);
   for (const std::string_view piece : family.special) {
-    if (piece.empty()) continue;
-    if (const auto id = model->find(piece)) parts.special.push_back({std::string(piece), *id});
+    const auto id = piece.empty() ? std::nullopt : model->find(piece);
+    if (!id) continue;
+    // As the original tokenizers do: byte-level ones strip before the mask only, Llama's nothing, the others all round.
+    const bool mask = piece == "<mask>";
+    const bool strip = family.files != FileKind::kBytePair && family.family != "llama";
+    parts.special.add({{std::string(piece), *id}, strip || mask, strip});
   }
+  add_more_special(settings, parts.special);
   parts.model = std::move(model);
   return parts;
 }
@@ -125,6 +184,8 @@ TokenizerParts with_special(std::unique_ptr<PieceModel> model, const FamilyToken
 TokenizerParts open_wordpiece(const fs::path& directory, const FamilyTokens& family) {
   const std::string where = (directory / "vocab.txt").string();
   const Config settings = settings_of(directory);
+  check_class(settings, {"Bert", "DistilBert", "Electra"});
+  if (!settings.flag("do_basic_tokenize", true)) settings.fail("'do_basic_tokenize' is false, which is not known");
   Vocabulary vocabulary = read_vocabulary_lines(read_text(where), where);
   const std::string unknown = settings.plain_text("unk_token", "[UNK]");
   if (!vocabulary.find(unknown)) throw input(fmt::format("{}: has no piece {}", where, in_quotes(unknown)));
@@ -133,7 +194,7 @@ TokenizerParts open_wordpiece(const fs::path& directory, const FamilyTokens& fam
   options.strip_accents = settings.flag("strip_accents", options.lower);
   options.cjk = settings.flag("tokenize_chinese_chars", true);
   auto model = std::make_unique<BertModel>(BertWords(options), WordPiece(std::move(vocabulary), unknown));
-  TokenizerParts parts = with_special(std::move(model), family, where);
+  TokenizerParts parts = with_special(std::move(model), family, settings, where);
   parts.kind = fmt::format("WordPiece, {}", options.lower ? "lower-cased" : "cased");
   return parts;
 }
@@ -141,14 +202,19 @@ TokenizerParts open_wordpiece(const fs::path& directory, const FamilyTokens& fam
 TokenizerParts open_byte_pairs(const fs::path& directory, const FamilyTokens& family) {
   const std::string where = (directory / "vocab.json").string();
   const std::string merges_where = (directory / "merges.txt").string();
+  const Config settings = settings_of(directory);
+  check_class(settings, {"GPT2", "Roberta"});
   Vocabulary vocabulary = read_vocabulary_json(read_text(where), where);
   BytePair::Options options;
   options.bytes_as_characters = true;
   options.unknown = vocabulary.find(family.family == "gpt2" ? "<|endoftext|>" : "<unk>");
   auto model = std::make_unique<Gpt2Model>(
-      BytePair(std::move(vocabulary), read_merges(read_text(merges_where), merges_where), options, merges_where));
-  TokenizerParts parts = with_special(std::move(model), family, where);
-  parts.strip_around_special = false;
+      BytePair(std::move(vocabulary), read_merges(read_text(merges_where), merges_where), options, merges_where),
+      settings.flag("add_prefix_space", false));
+  TokenizerParts parts = with_special(std::move(model), family, settings, where);
+  if (family.family == "gpt2" && settings.flag("add_bos_token", false)) {
+    parts.front.push_back({"<|endoftext|>", required(*parts.model, "<|endoftext|>", where)});
+  }
   parts.kind = "byte-level BPE";
   return parts;
 }
@@ -165,7 +231,9 @@ TokenizerParts open_sentencepiece_file(const fs::path& path, const FamilyTokens&
     rules.lower = settings.flag("do_lower_case", albert);
     rules.split_digit_commas = true;
   }
-  TokenizerParts parts = with_special(open_sentencepiece(read_text(path), path.string(), rules), family, path.string());
+  check_class(settings, {"Albert", "XLNet", "T5", "Llama"});
+  TokenizerParts parts =
+      with_special(open_sentencepiece(read_text(path), path.string(), rules), family, settings, path.string());
   parts.kind = fmt::format("SentencePiece{}", rules.lower ? ", lower-cased" : "");
   if (family.family == "llama" && !settings.flag("add_bos_token", true)) parts.front.clear();
   if (family.family == "llama" && settings.flag("add_eos_token", false)) {
@@ -174,7 +242,9 @@ TokenizerParts open_sentencepiece_file(const fs::path& path, const FamilyTokens&
   if (family.family == "t5") {  // sentinels lie behind the model's own pieces, the first one last
     const auto n = static_cast<std::int32_t>(settings.integer("extra_ids", 0, 10'000, 100));
     const auto size = static_cast<std::int32_t>(parts.model->size());
-    for (std::int32_t i = 0; i < n; ++i) parts.special.push_back({fmt::format("<extra_id_{}>", i), size + n - 1 - i});
+    for (std::int32_t i = 0; i < n; ++i) {
+      parts.special.add({{fmt::format("<extra_id_{}>", i), size + n - 1 - i}, true, true});
+    }
   }
   return parts;
 }
@@ -207,7 +277,13 @@ TokenizerParts open_parts(const fs::path& directory) {
       break;
     case FileKind::kSentencePiece:
       for (const char* file : {"spiece.model", "tokenizer.model"}) {
-        if (is_there(directory / file)) return open_sentencepiece_file(directory / file, *family);
+        if (!is_there(directory / file)) continue;
+        try {
+          return open_sentencepiece_file(directory / file, *family);
+        } catch (const Error&) {
+          // Newer Llamas have a file of that name which is no SentencePiece model, and tokenizer.json beside it.
+          if (family->family != "llama" || !is_there(fast)) throw;
+        }
       }
       expected = "spiece.model or tokenizer.model";
       break;
@@ -217,56 +293,57 @@ TokenizerParts open_parts(const fs::path& directory) {
                           directory.string(), expected, name));
 }
 
-std::string_view strip_left(std::string_view text) {
-  while (!text.empty()) {
-    const Utf8Unit unit = utf8_decode(text);
-    if (!unit.valid || !is_python_space(unit.code)) break;
-    text.remove_prefix(unit.length);
-  }
-  return text;
-}
-
-std::string_view strip_right(std::string_view text) {
-  std::size_t keep = 0;
-  std::size_t at = 0;
-  for_each_code(text, [&](char32_t c, std::string_view bytes) {
-    at += bytes.size();
-    if (!is_python_space(c)) keep = at;
-  });
-  return text.substr(0, keep);
-}
-
 }  // namespace
+
+void SpecialPieces::add(Entry entry) {
+  const std::string text = entry.piece.text;
+  if (text.empty() || !entries_.emplace(text, std::move(entry)).second) return;
+  lengths_[static_cast<unsigned char>(text.front())].insert(text.size());
+}
+
+const SpecialPieces::Entry* SpecialPieces::find(std::string_view text, std::size_t at) const {
+  const auto& lengths = lengths_[static_cast<unsigned char>(text[at])];
+  for (auto length = lengths.rbegin(); length != lengths.rend(); ++length) {
+    if (at + *length > text.size()) continue;
+    if (const auto found = entries_.find(text.substr(at, *length)); found != entries_.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+std::size_t SpecialPieces::next(std::string_view text, std::size_t at) const {
+  while (at < text.size() && lengths_[static_cast<unsigned char>(text[at])].empty()) ++at;
+  return at < text.size() ? at : text.npos;
+}
+
+std::optional<std::int32_t> SpecialPieces::id_of(const std::string& text) const {
+  const auto found = entries_.find(text);
+  return found == entries_.end() ? std::nullopt : std::optional(found->second.piece.id);
+}
 
 // Cuts at special pieces; at one place the longest counts.
 void encode_text(const TokenizerParts& parts, std::string_view text, Pieces& out) {
-  bool after_special = false;
+  const SpecialPieces::Entry* before = nullptr;
   std::size_t first = 0;  // of the plain text before the next special piece
-  const auto plain = [&](std::size_t end, bool before_special) {
+  const auto plain = [&](std::size_t end, const SpecialPieces::Entry* behind) {
     std::string_view part = text.substr(first, end - first);
-    if (parts.strip_around_special && after_special) part = strip_left(part);
-    if (parts.strip_around_special && before_special) part = strip_right(part);
+    if (before && before->strip_right) part = strip_left(part);
+    if (behind && behind->strip_left) part = strip_right(part);
     if (!part.empty()) parts.model->encode(part, out);
   };
-  std::string starts;  // first characters of special pieces
-  for (const Piece& special : parts.special) starts += special.text.front();
-  for (std::size_t at = text.find_first_of(starts); at != text.npos; at = text.find_first_of(starts, at)) {
-    const Piece* found = nullptr;
-    for (const Piece& special : parts.special) {
-      const bool longer = !found || special.text.size() > found->text.size();
-      if (longer && text.substr(at).starts_with(special.text)) found = &special;
-    }
+  std::size_t at = parts.special.next(text, 0);
+  while (at != text.npos) {
+    const SpecialPieces::Entry* found = parts.special.find(text, at);
     if (!found) {
-      ++at;
+      at = parts.special.next(text, at + 1);
       continue;
     }
-    plain(at, true);
-    out.add(found->id, found->text);
-    at += found->text.size();
-    first = at;
-    after_special = true;
+    plain(at, found);
+    out.add(found->piece.id, found->piece.text);
+    before = found;
+    first = at + found->piece.text.size();
+    at = parts.special.next(text, first);
   }
-  plain(text.size(), false);
+  plain(text.size(), nullptr);
 }
 
 namespace {

@@ -27,10 +27,12 @@ namespace {
 using nlohmann::json;
 using Normalizer = std::function<std::string(std::string)>;
 using Words = std::vector<std::string>;
-using Splitter = std::function<void(std::string_view text, Words& out)>;
+// `first`: the text begins where everything begins, not behind a special token.
+using Splitter = std::function<void(std::string_view text, bool first, Words& out)>;
 
 constexpr std::string_view kMetaspace = "\xE2\x96\x81";
-constexpr std::size_t kMaxStages = 64;
+constexpr std::size_t kMaxStages = 64;      // in all
+constexpr std::size_t kMaxInserted = 1024;  // bytes that a stage may put in
 
 // One object of the file, with the way to it for messages.
 class Node {
@@ -89,7 +91,11 @@ struct Normalization {
   std::string replacements;  // SentencePiece's own table, for Unigram
 
   std::string operator()(std::string text) const {
-    for (const Normalizer& step : steps) text = step(std::move(text));
+    const std::size_t limit = 64 * text.size() + (std::size_t{1} << 20);
+    for (const Normalizer& step : steps) {
+      text = step(std::move(text));
+      if (text.size() > limit) throw Error(ErrorKind::kInput, "tokenizer.json: its normalizers blow the text up");
+    }
     return text;
   }
 };
@@ -161,8 +167,19 @@ std::string stripped(std::string_view text, bool left, bool right) {
   return std::string(first < end ? text.substr(first, end - first) : std::string_view());
 }
 
+std::string short_text(const Node& node, const char* key) {
+  std::string text = node.text(key);
+  if (text.size() > kMaxInserted)
+    node.fail(fmt::format("'{}' has {} bytes, expected at most {}", key, text.size(), kMaxInserted));
+  return text;
+}
+
 void add_normalizer(const Node& node, Normalization& out) {
   const std::string type = node.text("type");
+  if (out.steps.size() > kMaxStages) node.fail("more stages than anybody needs");
+  const bool harmless_behind = type == "Replace" || type == "Strip" || type == "Sequence";
+  if (!out.replacements.empty() && !harmless_behind)
+    node.fail(fmt::format("{} behind 'Precompiled' is not known", in_quotes(type)));
   if (type == "Sequence") {
     for (const Node& step : node.list("normalizers")) add_normalizer(step, out);
   } else if (type == "BertNormalizer") {
@@ -171,9 +188,10 @@ void add_normalizer(const Node& node, Normalization& out) {
     options.cjk = node.flag("handle_chinese_chars", true);
     options.lower = node.flag("lowercase", true);
     options.strip_accents = node.flag("strip_accents", options.lower);
+    options.lower_each = true;
     out.steps.emplace_back([words = BertWords(options)](const std::string& text) { return words.normalized(text); });
   } else if (type == "Lowercase") {
-    out.steps.emplace_back([](const std::string& text) { return to_lower(text); });
+    out.steps.emplace_back([](const std::string& text) { return to_lower_each(text); });
   } else if (type == "NFC") {
     out.steps.emplace_back([](const std::string& text) { return to_nfc(text); });
   } else if (type == "NFD") {
@@ -195,9 +213,9 @@ void add_normalizer(const Node& node, Normalization& out) {
                                const std::string& text) { return stripped(text, left, right); });
   } else if (type == "Prepend") {
     out.steps.emplace_back(
-        [front = node.text("prepend")](const std::string& text) { return text.empty() ? text : front + text; });
+        [front = short_text(node, "prepend")](const std::string& text) { return text.empty() ? text : front + text; });
   } else if (type == "Replace") {
-    out.steps.emplace_back([pattern = std::make_shared<Regex>(pattern_of(node)), content = node.text("content")](
+    out.steps.emplace_back([pattern = std::make_shared<Regex>(pattern_of(node)), content = short_text(node, "content")](
                                const std::string& text) { return replaced(*pattern, content, text); });
   } else if (type == "Precompiled") {
     out.replacements = decode_base64(node, node.text("precompiled_charsmap"));
@@ -209,15 +227,15 @@ void add_normalizer(const Node& node, Normalization& out) {
 // ---- pre-tokenizers
 
 // Applies a splitter to every word so far.
-void refine(const Splitter& splitter, Words& words) {
+void refine(const Splitter& splitter, bool first, Words& words) {
   Words out;
-  for (const std::string& word : words) splitter(word, out);
+  for (std::size_t i = 0; i < words.size(); ++i) splitter(words[i], first && i == 0, out);
   words = std::move(out);
 }
 
 // Cuts a text at the matches of a pattern. Isolated: matches are words of their own; otherwise they go.
 Splitter split_at(std::shared_ptr<const Regex> pattern, bool isolated, bool invert) {
-  return [=](std::string_view text, Words& out) {
+  return [=](std::string_view text, bool, Words& out) {
     const auto add = [&](std::size_t first, std::size_t end, bool match) {
       if (first < end && (isolated || match == invert)) out.emplace_back(text.substr(first, end - first));
     };
@@ -233,12 +251,12 @@ Splitter split_at(std::shared_ptr<const Regex> pattern, bool isolated, bool inve
 
 struct PreTokenization {
   std::vector<Splitter> steps;
-  bool byte_level = false;  // words are bytes in GPT-2's alphabet from here on
-  bool metaspace = false;
+  bool byte_level = false;         // words are bytes in GPT-2's alphabet from here on
+  std::vector<std::string> types;  // of the stages, in order
 
-  Words operator()(std::string text) const {
+  Words operator()(std::string text, bool first) const {
     Words words = {std::move(text)};
-    for (const Splitter& step : steps) refine(step, words);
+    for (const Splitter& step : steps) refine(step, first, words);
     return words;
   }
 };
@@ -251,10 +269,9 @@ void add_metaspace(const Node& node, PreTokenization& out) {
   if (scheme != "always" && scheme != "first" && scheme != "never") {
     node.fail(fmt::format("the scheme {} is not known", in_quotes(scheme)));
   }
-  const bool prefix = scheme != "never";
   const bool split = node.flag("split", true);
-  out.metaspace = true;
-  out.steps.emplace_back([=](std::string_view text, Words& words) {
+  out.steps.emplace_back([=](std::string_view text, bool first_word, Words& words) {
+    const bool prefix = scheme == "always" || (scheme == "first" && first_word);
     std::string marked;
     for (const char c : text) {
       if (c == ' ') {
@@ -279,19 +296,24 @@ void add_metaspace(const Node& node, PreTokenization& out) {
 
 void add_pre_tokenizer(const Node& node, PreTokenization& out) {
   const std::string type = node.text("type");
+  if (type != "Sequence") {
+    if (out.byte_level) node.fail(fmt::format("{} behind 'ByteLevel' is not known", in_quotes(type)));
+    if (out.types.size() >= kMaxStages) node.fail("more stages than anybody needs");
+    out.types.push_back(type);
+  }
   const auto regex = [&](const char* pattern) { return std::make_shared<const Regex>(pattern, node.where()); };
   if (type == "Sequence") {
     for (const Node& step : node.list("pretokenizers")) add_pre_tokenizer(step, out);
   } else if (type == "BertPreTokenizer") {
     out.steps.emplace_back([words = BertWords({.clean = false, .cjk = false, .lower = false, .strip_accents = false})](
-                               std::string_view text, Words& found) {
+                               std::string_view text, bool, Words& found) {
       words.split(text, [&](std::string_view word) { found.emplace_back(word); });
     });
   } else if (type == "ByteLevel") {
     const bool prefix = node.flag("add_prefix_space", true);
     const bool use_regex = node.flag("use_regex", true);
     out.byte_level = true;
-    out.steps.emplace_back([=](std::string_view text, Words& words) {
+    out.steps.emplace_back([=](std::string_view text, bool, Words& words) {
       std::string spaced = prefix && !text.starts_with(' ') ? " " + std::string(text) : std::string(text);
       if (!use_regex) {
         words.push_back(std::move(spaced));
@@ -336,7 +358,10 @@ class Pipeline final : public PieceModel {
         model_(std::move(model)) {}
 
   void encode(std::string_view text, Pieces& out) const override {
-    for (const std::string& word : pre_tokenization_(normalization_(std::string(text)))) model_.encode_word(word, out);
+    const bool first = out.ids.empty();
+    for (const std::string& word : pre_tokenization_(normalization_(std::string(text)), first)) {
+      model_.encode_word(word, out);
+    }
   }
   std::optional<std::int32_t> find(std::string_view piece) const override { return model_.vocabulary().find(piece); }
   std::size_t size() const override { return model_.vocabulary().size(); }
@@ -401,11 +426,12 @@ std::vector<BytePair::Merge> merges_of(const Node& node) {
 }
 
 std::unique_ptr<PieceModel> make_wordpiece(const Node& node, Normalization before, PreTokenization words) {
+  if (words.byte_level) node.fail("WordPiece behind 'ByteLevel' is not known");
   Vocabulary vocabulary = vocabulary_of(node);
   const std::string unknown = node.text("unk_token", "[UNK]");
   if (!vocabulary.find(unknown)) node.fail(fmt::format("has no piece {}", in_quotes(unknown)));
   const auto longest = node.has("max_input_chars_per_word")
-                           ? static_cast<std::size_t>(node.integer("max_input_chars_per_word", 1, 1'000'000))
+                           ? static_cast<std::size_t>(node.integer("max_input_chars_per_word", 1, 1'000))
                            : std::size_t{100};
   return std::make_unique<Pipeline<WordPiece>>(
       std::move(before), std::move(words),
@@ -422,7 +448,10 @@ std::unique_ptr<PieceModel> make_byte_pair(const Node& node, Normalization befor
   options.ignore_merges = node.flag("ignore_merges", false);
   options.fuse_unknown = node.flag("fuse_unk", false);
   Vocabulary vocabulary = vocabulary_of(node);
-  if (node.has("unk_token")) options.unknown = vocabulary.find(node.text("unk_token"));
+  if (node.has("unk_token")) {
+    options.unknown = vocabulary.find(node.text("unk_token"));
+    if (!options.unknown) node.fail(fmt::format("has no piece {}", in_quotes(node.text("unk_token"))));
+  }
   return std::make_unique<Pipeline<BytePair>>(std::move(before), std::move(words),
                                               BytePair(std::move(vocabulary), merges_of(node), options, node.where()));
 }
@@ -443,7 +472,26 @@ std::unique_ptr<PieceModel> make_unigram(const Node& node, Normalization before,
   vocabulary.special = std::move(special);
   vocabulary.byte_fallback = node.flag("byte_fallback", false);
   vocabulary.replacements = before.replacements;
-  if (!words.metaspace) node.fail("without the pre-tokenizer 'Metaspace', which is not known");
+  const std::vector<std::string> plain = {"Metaspace"};
+  const std::vector<std::string> split = {"WhitespaceSplit", "Metaspace"};
+  if ((words.types != plain && words.types != split) || words(std::string("a"), true)[0] == "a") {
+    node.fail(
+        "Unigram is known with the pre-tokenizer 'Metaspace' that puts a space in front, and 'WhitespaceSplit' before "
+        "it");
+  }
+  if (words.types == split) {
+    before.steps.emplace_back([](const std::string& text) {
+      std::string spaced;
+      for_each_code(text, [&](char32_t c, std::string_view bytes) {
+        if (is_white_space(c)) {
+          spaced += ' ';
+        } else {
+          spaced += bytes;
+        }
+      });
+      return spaced;
+    });
+  }
   return std::make_unique<NormalizedModel>(std::move(before),
                                            open_sentencepiece(sentencepiece_bytes(vocabulary), node.where(), {}));
 }
@@ -451,7 +499,7 @@ std::unique_ptr<PieceModel> make_unigram(const Node& node, Normalization before,
 // ---- special tokens
 
 struct Added {
-  std::vector<Piece> tokens;
+  SpecialPieces tokens;
   std::vector<std::int32_t> ids;
 };
 
@@ -462,23 +510,30 @@ Added added_tokens(const Node& root) {
   if (!tokens.is_array()) root.fail("'added_tokens' is no list");
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const Node token(tokens[i], fmt::format("{}: added_tokens[{}]", root.where(), i));
-    const std::string text = token.text("content");
     const auto id = static_cast<std::int32_t>(token.integer("id", 0, kMaxTokenId));
-    if (text.empty()) continue;
-    added.tokens.push_back({text, id});
+    if (token.flag("single_word", false)) token.fail("'single_word' is true, which is not known");
+    added.tokens.add({{token.text("content"), id}, token.flag("lstrip", false), token.flag("rstrip", false)});
     added.ids.push_back(id);
   }
   return added;
+}
+
+// A token's number, as post-processors have it.
+std::int32_t checked_id(const Node& node, const json& id) {
+  if (!id.is_number_integer() || id.get<double>() < 0 || id.get<double>() > kMaxTokenId) {
+    node.fail(fmt::format("{} is no token's number", printable(id.dump())));
+  }
+  return id.get<std::int32_t>();
 }
 
 void add_around(const Node& node, TokenizerParts& parts) {
   const std::string type = node.text("type");
   const auto pair = [&](const char* key) {
     const json& value = node.at(key);
-    if (!value.is_array() || value.size() != 2 || !value[0].is_string() || !value[1].is_number_integer()) {
+    if (!value.is_array() || value.size() != 2 || !value[0].is_string()) {
       node.fail(fmt::format("'{}' is not a token with its number", key));
     }
-    return Piece{value[0].get<std::string>(), value[1].get<std::int32_t>()};
+    return Piece{value[0].get<std::string>(), checked_id(node, value[1])};
   };
   if (type == "Sequence") {
     for (const Node& step : node.list("processors")) add_around(step, parts);
@@ -498,8 +553,7 @@ void add_around(const Node& node, TokenizerParts& parts) {
       if (!tokens.is_object() || found == tokens.end()) node.fail(fmt::format("no special token {}", in_quotes(name)));
       const Node token(*found, node.where());
       for (const json& id : token.at("ids")) {
-        if (!id.is_number_integer()) node.fail("a special token without a number");
-        (after ? parts.back : parts.front).push_back({name, id.get<std::int32_t>()});
+        (after ? parts.back : parts.front).push_back({name, checked_id(node, id)});
       }
     }
   } else if (type != "ByteLevel") {
@@ -543,10 +597,9 @@ TokenizerParts parse_tokenizer_json(std::string_view text, const std::string& wh
   }
   parts.kind = type + " of tokenizer.json";
   parts.special = added.tokens;
-  parts.strip_around_special = false;
   if (root.has("post_processor")) add_around(root.child("post_processor"), parts);
-  for (const Piece& token : added.tokens) {
-    if (token.text == "[PAD]" || token.text == "<pad>") parts.padding = token.id;
+  for (const char* name : {"[PAD]", "<pad>"}) {
+    if (const auto id = parts.special.id_of(name)) parts.padding = id;
   }
   return parts;
 }

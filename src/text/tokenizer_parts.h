@@ -1,8 +1,13 @@
 #pragma once
 
+#include <array>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/piece_model.h"
@@ -10,14 +15,33 @@
 
 namespace rankfall {
 
+// Pieces that are recognised in text as they stand.
+class SpecialPieces {
+ public:
+  struct Entry {
+    Piece piece;
+    bool strip_left = false, strip_right = false;  // white space before it, behind it goes
+  };
+  // The first of equal texts counts; an empty text is left out.
+  void add(Entry entry);
+  // The longest one that begins at `at`; null if none does.
+  const Entry* find(std::string_view text, std::size_t at) const;
+  // The next place where one may begin, from `at` on; npos if there is none.
+  std::size_t next(std::string_view text, std::size_t at) const;
+  std::optional<std::int32_t> id_of(const std::string& text) const;
+
+ private:
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::array<std::set<std::size_t>, 256> lengths_;  // by first byte
+};
+
 // What a tokenizer is made of, whichever files it came from.
 struct TokenizerParts {
   std::string kind;
   std::unique_ptr<PieceModel> model;
   std::vector<Piece> front, back;
   std::optional<std::int32_t> padding;
-  std::vector<Piece> special;        // recognised in text
-  bool strip_around_special = true;  // white space beside them goes
+  SpecialPieces special;  // recognised in text
 };
 
 // tokenizer.json, the fast tokenizers' file. Throws Error (kInput), also for parts it does not know.

@@ -68,6 +68,18 @@ std::string to_lower(std::string_view text) {
   return out;
 }
 
+std::string to_lower_each(std::string_view text) {
+  std::string out;
+  for_each_code(text, [&](char32_t c, std::string_view bytes) {
+    if (c < 0x80) {
+      out += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    } else {
+      out += to_lower(bytes);
+    }
+  });
+  return out;
+}
+
 std::string to_nfc(std::string_view text) {
   static const icu::Normalizer2* const nfc = form([](UErrorCode& e) { return icu::Normalizer2::getNFCInstance(e); });
   return normalized(nfc, text);

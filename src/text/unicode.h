@@ -23,7 +23,8 @@ bool is_python_space(char32_t c);  // what Python's str.split() splits at: White
 bool is_digit(char32_t c);         // decimal digits and digit-like characters: Python's str.isdigit()
 bool is_cjk(char32_t c);           // the blocks of ideographs that BERT sets apart
 
-std::string to_lower(std::string_view text);  // full mapping, no language
+std::string to_lower(std::string_view text);       // full mapping, no language
+std::string to_lower_each(std::string_view text);  // the same code point by code point: no final sigma
 std::string to_nfc(std::string_view text);
 std::string to_nfd(std::string_view text);
 std::string to_nfkc(std::string_view text);

@@ -131,7 +131,7 @@ TEST(ImageInputs, AsTheSettingsSay) {
   const std::pair<const char*, const char*> bad[] = {
       {R"({"size": 15})", "15 x 15 pixels after preprocessing, expected 16 x 16"},
       {R"({"resample": 1})", "'resample' is not 0"},
-      {R"({"image_std": [1, 0, 1]})", "'image_std' is 0"},
+      {R"({"image_std": [1, 0, 1]})", "'image_std' has an entry that is 0"},
       {R"({"image_mean": [1, 2]})", "expected three numbers"},
       {R"({"do_center_crop": true, "size": 8, "crop_size": 16})", "cannot be cut"},
   };

@@ -123,6 +123,11 @@ TEST(TextInputs, LongAndStrangeTexts) {
   EXPECT_THAT(cut.notes, testing::Contains(HasSubstr("the rest of them is not read")));
   const Inputs unbroken = open_inputs(network(), options_for(dir, std::string(2 * kMaxSampleBytes, 'x'), 3), 0);
   EXPECT_EQ(unbroken.samples[0].n_tokens(), 3);
+  EXPECT_EQ(shortened("ab cd", 4), "ab");
+  EXPECT_EQ(shortened("ab cd", 5), "ab cd");
+  EXPECT_EQ(shortened("a\u00E9\u00E9", 4), "a\u00E9");
+  const std::string late = "hi " + std::string(10'000, 'x');
+  EXPECT_EQ(shortened(late, 9'000).size(), 8'999U);  // the space is too far away
   const Inputs strange = open_inputs(network(), options_for(dir, std::string("the \xFF the\0the", 14), 4), 0);
   EXPECT_THAT(strange.notes, testing::Contains(HasSubstr("1 samples have bytes that are not UTF-8")));
 }

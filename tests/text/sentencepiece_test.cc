@@ -1,3 +1,5 @@
+#include <map>
+
 #include <gmock/gmock.h>
 
 #include "io/io_test_util.h"
@@ -43,7 +45,7 @@ TEST(SentencePiece, AVocabularyWithScoresIsAModel) {
 }
 
 TEST(SentencePiece, EveryReferenceModelIsSound) {
-  for (const char* name : {"albert", "t5", "xlnet"}) EXPECT_NO_THROW(check_sentencepiece(model_file(name), name));
+  for (const char* name : {"albert", "t5", "xlnet"}) EXPECT_NO_THROW(checked_sentencepiece(model_file(name), name));
 }
 
 // Whatever byte is changed, the library gets a model it can be trusted with or none at all.
@@ -69,7 +71,7 @@ TEST(SentencePiece, SpoiltModelsAreRefusedOrWork) {
 TEST(SentencePiece, WhatIsWrongIsSaid) {
   const auto refused = [](const UnigramVocabulary& vocabulary) {
     const std::string bytes = sentencepiece_bytes(vocabulary);
-    return input_error([&] { check_sentencepiece(bytes, "f"); });
+    return input_error([&] { checked_sentencepiece(bytes, "f"); });
   };
   UnigramVocabulary twice = small();
   twice.pieces.emplace_back("ab", 0);
@@ -83,10 +85,29 @@ TEST(SentencePiece, WhatIsWrongIsSaid) {
   UnigramVocabulary table = small();
   table.replacements = std::string("\xFF\xFF\xFF\x7F", 4) + std::string(100, 'x');
   EXPECT_THAT(refused(table), HasSubstr("table of replacements"));
-  table.replacements = std::string("\0\4\0\0", 4) + std::string(1023, '\x7F') + '\0' + std::string(1, '\0');
-  EXPECT_THAT(refused(table), HasSubstr("leads outside"));
-  EXPECT_THAT(input_error([] { check_sentencepiece("", "f"); }), HasSubstr("no pieces"));
-  EXPECT_THAT(input_error([] { check_sentencepiece("\x0A\xFF", "f"); }), HasSubstr("ends in the middle"));
+  // A double array of 256 units, with one text behind it.
+  const auto with_units = [&](const std::map<std::size_t, std::uint32_t>& units) {
+    std::string links;
+    for (int i = 0; i < 256; ++i) links += test::raw(std::uint32_t{0x80000000U});  // no step leads here
+    for (const auto& [at, unit] : units) links.replace(4 * at, 4, test::raw(unit));
+    table.replacements = test::raw(std::uint32_t{1024}) + links + std::string("x\0", 2);
+    return refused(table);
+  };
+  const auto step = [](std::uint32_t label, std::uint32_t offset, bool leaf) {
+    return label | offset << 10 | (leaf ? 256U : 0U);
+  };
+  EXPECT_THAT(with_units({{0, 0x80000200U}}), HasSubstr("begins with a leaf"));
+  EXPECT_THAT(with_units({{0, step(0, 256, false)}}), HasSubstr("leads outside"));
+  EXPECT_THAT(with_units({{0, step(0, 1, false)}, {1 ^ 'a', step('a', 3, true)}, {1 ^ 'a' ^ 3, 5}}),
+              HasSubstr("a leaf that is none"));
+  EXPECT_THAT(with_units({{0, step(0, 1, false)}, {1 ^ 'a', step('a', 'a', false)}}), HasSubstr("in a circle"));
+  EXPECT_THAT(with_units({{0, step(0, 1, false)}, {1 ^ 'a', step('a', 2, true)}, {1 ^ 'a' ^ 2, 0x80000009U}}),
+              HasSubstr("lies outside"));
+  UnigramVocabulary nul = small();
+  nul.pieces.emplace_back(std::string("\0a", 2), 0);
+  EXPECT_THAT(refused(nul), HasSubstr("piece 7 holds a NUL"));
+  EXPECT_THAT(input_error([] { checked_sentencepiece("", "f"); }), HasSubstr("no pieces"));
+  EXPECT_THAT(input_error([] { checked_sentencepiece("\x0A\xFF", "f"); }), HasSubstr("ends in the middle"));
 }
 
 }  // namespace

@@ -221,6 +221,15 @@ TEST(TokenizerJson, StagesThatAreNotKnownAreRefused) {
        "'end_of_word_suffix' is set"},
       {R"({"model": {"type": "Unigram", "vocab": [["a", 0]], "unk_id": 4}})", "'unk_id' is 4"},
       {R"({"model": {"type": "Unigram", "vocab": [["a", 0]], "unk_id": 0}})", "Metaspace"},
+      {R"({"model": {"type": "Unigram", "vocab": [["a", 0]], "unk_id": 0},
+           "pre_tokenizer": {"type": "Metaspace", "prepend_scheme": "never"}})",
+       "Metaspace"},
+      {R"({"model": {"vocab": {"[UNK]": 0}}, "pre_tokenizer": {"type": "ByteLevel"}})", "behind 'ByteLevel'"},
+      {R"({"model": {"vocab": {"[UNK]": 0}}, "added_tokens": [{"id": 1, "content": "x", "single_word": true}]})",
+       "single_word"},
+      {R"({"model": {"vocab": {"[UNK]": 0}},
+           "post_processor": {"type": "BertProcessing", "cls": ["x", 4294967301], "sep": ["x", 1]}})",
+       "no token's number"},
       {R"({"normalizer": {"type": "Nmt"}, "model": {"vocab": {"[UNK]": 0}}})", "the normalizer 'Nmt' is not known"},
       {R"({"pre_tokenizer": {"type": "Delimiter"}, "model": {"vocab": {"[UNK]": 0}}})", "is not known"},
       {R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"},
@@ -232,6 +241,34 @@ TEST(TokenizerJson, StagesThatAreNotKnownAreRefused) {
   for (const auto& c : cases) {
     EXPECT_THAT(input_error([&] { parse_tokenizer_json(c.patch, "f"); }), HasSubstr(c.says)) << c.patch;
   }
+}
+
+TEST(TokenizerJson, SpacesInFrontOnlyAtTheBeginning) {
+  const json vocabulary = {{"<s>", 0}, {"\u2581", 1}, {"a", 2}, {"\u2581a", 3}};
+  json file = {{"added_tokens", {added("<s>", 0)}},
+               {"pre_tokenizer", {{"type", "Metaspace"}, {"prepend_scheme", "first"}}},
+               {"model", {{"type", "BPE"}, {"vocab", vocabulary}, {"merges", {"\u2581 a"}}}}};
+  EXPECT_THAT(encoded(parse_tokenizer_json(file.dump(), "f"), "a<s>a").ids, ElementsAre(3, 0, 2));
+  file["pre_tokenizer"]["prepend_scheme"] = "always";
+  EXPECT_THAT(encoded(parse_tokenizer_json(file.dump(), "f"), "a<s>a").ids, ElementsAre(3, 0, 3));
+  file["added_tokens"][0]["lstrip"] = true;
+  EXPECT_THAT(encoded(parse_tokenizer_json(file.dump(), "f"), "a <s>a").ids, ElementsAre(3, 0, 3));
+}
+
+TEST(TokenizerJson, LettersAreLoweredOneByOne) {
+  const json file = {{"normalizer", {{"type", "Lowercase"}}},
+                     {"model", {{"vocab", {{"[UNK]", 0}, {"\u03B1\u03C3", 1}}}}}};
+  EXPECT_THAT(encoded(parse_tokenizer_json(file.dump(), "f"), "\u0391\u03A3").ids, ElementsAre(1));
+}
+
+TEST(TokenizerJson, TextsThatWouldGrowWithoutEnd) {
+  json file = {
+      {"normalizer", {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(1000, 'a')}}},
+      {"model", {{"vocab", {{"[UNK]", 0}}}}}};
+  const TokenizerParts parts = parse_tokenizer_json(file.dump(), "f");
+  EXPECT_THAT(input_error([&] { encoded(parts, std::string(100'000, 'a')); }), HasSubstr("blow the text up"));
+  file["normalizer"]["content"] = std::string(2000, 'a');
+  EXPECT_THAT(input_error([&] { parse_tokenizer_json(file.dump(), "f"); }), HasSubstr("expected at most 1024"));
 }
 
 // (a*)*b on many a's: the match would take for ever.

@@ -29,6 +29,39 @@ TEST(Tokenizer, SpecialTokensInTheText) {
   EXPECT_FALSE(gpt2->padding());
 }
 
+// A directory with a copy of reference files, to be changed.
+void copy_tokenizer(const TempDir& dir, const char* name) {
+  const auto from = std::filesystem::path(RANKFALL_TEST_DATA) / "tokenizers" / name;
+  std::filesystem::copy(from, dir.path(),
+                        std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+}
+
+TEST(Tokenizer, SpaceBesideSpecialTokensByFamily) {
+  const auto roberta = Tokenizer::open(std::string(RANKFALL_TEST_DATA) + "/tokenizers/roberta");
+  EXPECT_THAT(texts(*roberta, "x <mask> x"), ElementsAre("x", "<mask>", "\u0120", "x"));
+  EXPECT_THAT(texts(*roberta, "x <s>x"), ElementsAre("x", "\u0120", "<s>", "x"));
+  const auto t5 = Tokenizer::open(std::string(RANKFALL_TEST_DATA) + "/tokenizers/t5");
+  EXPECT_THAT(texts(*t5, "x <extra_id_3> x"), ElementsAre("\u2581", "x", "<extra_id_3>", "\u2581", "x"));
+}
+
+TEST(Tokenizer, SettingsCount) {
+  const TempDir gpt2;
+  copy_tokenizer(gpt2, "gpt2");
+  gpt2.file("tokenizer_config.json",
+            R"({"add_prefix_space": true, "added_tokens_decoder": {"900": {"content": "[E1]", "lstrip": true}}})");
+  const auto tokenizer = Tokenizer::open(gpt2.path());
+  EXPECT_EQ(tokenizer->ids("is"), tokenizer->ids(" is"));
+  EXPECT_EQ(tokenizer->pieces("x [E1]").back().id, 900);
+
+  const TempDir bert;
+  copy_tokenizer(bert, "bert-cased");
+  for (const char* settings : {R"({"tokenizer_class": "BertJapaneseTokenizer"})", R"({"do_basic_tokenize": false})",
+                               R"({"added_tokens_decoder": {"x": {"content": "y"}}})"}) {
+    bert.file("tokenizer_config.json", settings);
+    EXPECT_THAT(input_error([&] { Tokenizer::open(bert.path()); }), HasSubstr("tokenizer_config.json")) << settings;
+  }
+}
+
 TEST(Tokenizer, BytesThatAreNotUtf8CountAsReplacementCharacters) {
   for (const char* name : {"bert-cased", "gpt2", "t5", "albert"}) {
     const auto tokenizer = Tokenizer::open(std::string(RANKFALL_TEST_DATA) + "/tokenizers/" + name);
