@@ -10,7 +10,8 @@
 
 int main() {
   rankfall::set_threads(2);
-  int shared = 0;
+  // ThreadSanitizer can miss two accesses in the very same moment, so there are many: volatile keeps them apart.
+  volatile int shared = 0;
   // Both bodies must be running before either writes, or one thread might do both. Relaxed: the meeting must not order
   // the writes.
   std::atomic<int> arrived{0};
@@ -20,8 +21,11 @@ int main() {
     while (arrived.load(std::memory_order_relaxed) < 2 && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::yield();
     }
-    for (int k = 0; k < 1000; ++k) shared += static_cast<int>(i) + k;
+    for (int k = 0; k < 1000; ++k) {
+      shared = shared + static_cast<int>(i) + k;
+      if (k % 100 == 0) std::this_thread::yield();
+    }
   });
-  std::printf("shared = %d, bodies that met: %d\n", shared, arrived.load());
+  std::printf("shared = %d, bodies that met: %d\n", int{shared}, arrived.load());
   return 0;
 }
