@@ -132,10 +132,10 @@ Image decode_jpeg(std::span<const std::byte> bytes, std::string_view where) {
 double bilinear(double x) { return std::max(0.0, 1 - std::abs(x)); }
 
 double bicubic(double x) {
-  constexpr double a = -0.5;
+  constexpr double kA = -0.5;
   x = std::abs(x);
-  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+  if (x < 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * kA : 0;
 }
 
 // Weights of one output pixel: `first` is the first input pixel they belong to. In units of 2^-22, as Pillow rounds.
@@ -153,8 +153,8 @@ std::vector<Weights> weights_of(Index n_in, Index n_out, double (*filter)(double
   for (Index i = 0; i < n_out; ++i) {
     const double centre = (static_cast<double>(i) + 0.5) * scale;
     Weights& weights = all[static_cast<std::size_t>(i)];
-    weights.first = std::max<Index>(static_cast<Index>(centre - reach + 0.5), 0);
-    const Index end = std::min<Index>(static_cast<Index>(centre + reach + 0.5), n_in);
+    weights.first = std::max<Index>(static_cast<Index>(std::trunc(centre - reach + 0.5)), 0);
+    const Index end = std::min<Index>(static_cast<Index>(std::trunc(centre + reach + 0.5)), n_in);
     std::vector<double> exact;
     double sum = 0;
     for (Index x = weights.first; x < end; ++x) {

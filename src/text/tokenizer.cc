@@ -302,10 +302,9 @@ void SpecialPieces::add(Entry entry) {
 }
 
 const SpecialPieces::Entry* SpecialPieces::find(std::string_view text, std::size_t at) const {
-  const auto& lengths = lengths_[static_cast<unsigned char>(text[at])];
-  for (auto length = lengths.rbegin(); length != lengths.rend(); ++length) {
-    if (at + *length > text.size()) continue;
-    if (const auto found = entries_.find(text.substr(at, *length)); found != entries_.end()) return &found->second;
+  for (const std::size_t length : lengths_[static_cast<unsigned char>(text[at])]) {
+    if (at + length > text.size()) continue;
+    if (const auto found = entries_.find(text.substr(at, length)); found != entries_.end()) return &found->second;
   }
   return nullptr;
 }

@@ -234,7 +234,7 @@ void refine(const Splitter& splitter, bool first, Words& words) {
 }
 
 // Cuts a text at the matches of a pattern. Isolated: matches are words of their own; otherwise they go.
-Splitter split_at(std::shared_ptr<const Regex> pattern, bool isolated, bool invert) {
+Splitter split_at(const std::shared_ptr<const Regex>& pattern, bool isolated, bool invert) {
   return [=](std::string_view text, bool, Words& out) {
     const auto add = [&](std::size_t first, std::size_t end, bool match) {
       if (first < end && (isolated || match == invert)) out.emplace_back(text.substr(first, end - first));

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,7 +33,7 @@ class SpecialPieces {
 
  private:
   std::map<std::string, Entry, std::less<>> entries_;
-  std::array<std::set<std::size_t>, 256> lengths_;  // by first byte
+  std::array<std::set<std::size_t, std::greater<>>, 256> lengths_;  // by first byte, the longest first
 };
 
 // What a tokenizer is made of, whichever files it came from.
