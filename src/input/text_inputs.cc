@@ -87,8 +87,9 @@ Inputs text_inputs(const Network& network, const InputOptions& options) {
     if (text.size() < item->text.size()) ++account.n_cut;
     if (utf8_first_error(text) != text.size()) ++account.n_not_utf8;
     // What is cut off later need not be tokenised; if that was too little, all of it.
-    TokenIds ids = tokenizer->ids(shortened(text, 64 * static_cast<std::size_t>(n_tokens) + 4096));
-    if (ids.size() < static_cast<std::size_t>(n_tokens)) ids = tokenizer->ids(text);
+    const std::string_view enough = shortened(text, 64 * static_cast<std::size_t>(n_tokens) + 4096);
+    TokenIds ids = tokenizer->ids(enough);
+    if (ids.size() < static_cast<std::size_t>(n_tokens) && enough.size() < text.size()) ids = tokenizer->ids(text);
     if (ids.empty() && n_special == 0) {
       ++account.n_short;
       continue;

@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "io/json_file.h"
+#include "io/mapped_file.h"
 #include "io/sha256.h"
 #include "io/utf8.h"
 #include <rankfall/error.h>
@@ -23,12 +24,6 @@ constexpr std::size_t kMaxShards = 10'000;
 constexpr std::size_t kMaxListed = 10'000;  // entries of a directory that are looked at
 
 Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
-
-// A broken link is there too: opening it says what is wrong.
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::symlink_status(path, error).type() != fs::file_type::not_found && !error;
-}
 
 // Names in a directory, in order.
 std::vector<std::string> names_in(const fs::path& directory) {

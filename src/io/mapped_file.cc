@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -75,6 +76,11 @@ void MappedFile::release(std::span<const std::byte> part) const {
   const std::size_t last = end == bytes_.size() ? end : end / page * page;
   if (first >= last) return;
   ::madvise(const_cast<std::byte*>(bytes_.data()) + first, last - first, MADV_DONTNEED);  // advice: failing is harmless
+}
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::symlink_status(path, error).type() != std::filesystem::file_type::not_found && !error;
 }
 
 }  // namespace rankfall

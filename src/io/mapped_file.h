@@ -7,6 +7,9 @@
 
 namespace rankfall {
 
+// Whether the folder has such a name. A broken link is there too: opening it says what is wrong.
+bool is_there(const std::filesystem::path& path);
+
 // A regular file mapped into memory, read-only; spans into bytes() are valid while the MappedFile lives. Thread-safe.
 // A file that somebody shortens while it is mapped ends the process with SIGBUS, as with every mapped file.
 class MappedFile {

@@ -17,15 +17,22 @@ std::string shown(const nlohmann::json& value) {
 }  // namespace
 
 Config::Config(nlohmann::json values, std::string where, ErrorKind kind)
+    : Config(std::make_shared<const nlohmann::json>(std::move(values)), std::move(where), kind) {}
+
+Config::Config(std::shared_ptr<const nlohmann::json> values, std::string where, ErrorKind kind)
     : values_(std::move(values)), where_(std::move(where)), kind_(kind) {
-  if (!values_.is_object()) fail(fmt::format("found {}, expected a JSON object", shown(values_)));
+  if (!values_->is_object()) fail(fmt::format("found {}, expected a JSON object", shown(*values_)));
+}
+
+Config Config::part(const nlohmann::json& values, const std::string& name) const {
+  return {std::shared_ptr<const nlohmann::json>(values_, &values), where_ + ": " + name, kind_};
 }
 
 void Config::fail(const std::string& problem) const { throw Error(kind_, where_ + ": " + problem); }
 
 const nlohmann::json* Config::find(std::string_view key) const {
-  const auto found = values_.find(std::string(key));
-  return found == values_.end() || found->is_null() ? nullptr : &*found;
+  const auto found = values_->find(std::string(key));
+  return found == values_->end() || found->is_null() ? nullptr : &*found;
 }
 
 bool Config::has(std::string_view key) const { return find(key) != nullptr; }
@@ -90,7 +97,7 @@ std::string Config::plain_text(std::string_view key, std::string_view fallback) 
 
 std::vector<std::string> Config::keys() const {
   std::vector<std::string> names;
-  for (const auto& [name, value] : values_.items()) names.push_back(name);
+  for (const auto& [name, value] : values_->items()) names.push_back(name);
   return names;
 }
 
@@ -115,7 +122,25 @@ std::array<double, 3> Config::triple(std::string_view key, const std::array<doub
 std::optional<Config> Config::object(std::string_view key) const {
   const nlohmann::json* value = find(key);
   if (!value) return std::nullopt;
-  return Config(*value, fmt::format("{}: '{}'", where_, key), kind_);
+  return part(*value, fmt::format("'{}'", key));
+}
+
+Config Config::child(std::string_view key) const { return part(at(key), fmt::format("'{}'", key)); }
+
+std::vector<Config> Config::list(std::string_view key, std::size_t most) const {
+  const nlohmann::json& items = at(key);
+  if (!items.is_array() || items.size() > most) {
+    fail(fmt::format("'{}' is {}, expected a list of at most {}", key, shown(items), most));
+  }
+  std::vector<Config> parts;
+  for (std::size_t i = 0; i < items.size(); ++i) parts.push_back(part(items[i], fmt::format("'{}'[{}]", key, i)));
+  return parts;
+}
+
+const nlohmann::json& Config::at(std::string_view key) const {
+  const nlohmann::json* value = find(key);
+  if (!value) fail(fmt::format("'{}' is missing", key));
+  return *value;
 }
 
 }  // namespace rankfall

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@
 namespace rankfall {
 
 // A model's config.json, or a `san:` specification in the same form, with checked access. `null` counts as absent.
-// Errors name the place, the key, what was found and what was expected.
+// Errors name the place, the key, what was found and what was expected. Parts of it share its memory.
 class Config {
  public:
   Config(nlohmann::json values, std::string where, ErrorKind kind);
@@ -37,14 +38,23 @@ class Config {
   std::array<double, 3> triple(std::string_view key, const std::array<double, 3>& fallback) const;
   // The object under `key`; null when absent. Its errors name the key.
   std::optional<Config> object(std::string_view key) const;
+  // The same, required.
+  Config child(std::string_view key) const;
+  // The objects of the list under `key`, at most so many.
+  std::vector<Config> list(std::string_view key, std::size_t most) const;
+  // Any value, required: for what has no form of its own here.
+  const nlohmann::json& at(std::string_view key) const;
 
   [[noreturn]] void fail(const std::string& problem) const;
   const std::string& where() const { return where_; }
 
  private:
+  Config(std::shared_ptr<const nlohmann::json> values, std::string where, ErrorKind kind);
+  // A part of this one.
+  Config part(const nlohmann::json& values, const std::string& name) const;
   const nlohmann::json* find(std::string_view key) const;
 
-  nlohmann::json values_;
+  std::shared_ptr<const nlohmann::json> values_;
   std::string where_;
   ErrorKind kind_;
 };

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "io/json_file.h"
+#include "io/mapped_file.h"
 #include "io/utf8.h"
 #include "model/config.h"
 #include "text/bert_words.h"
@@ -113,11 +114,6 @@ constexpr FamilyTokens kFamilies[] = {
 };
 
 Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
-
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::symlink_status(path, error).type() != fs::file_type::not_found && !error;
-}
 
 // tokenizer_config.json, or an empty one.
 Config settings_of(const fs::path& directory) {

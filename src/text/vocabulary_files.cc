@@ -62,18 +62,25 @@ Vocabulary read_vocabulary_lines(std::string_view text, std::string_view where) 
 }
 
 Vocabulary read_vocabulary_json(std::string_view text, std::string_view where) {
-  const nlohmann::json json = parse_json(text, where);
-  if (!json.is_object()) throw input(where, fmt::format("found a {}, expected an object", json.type_name()));
+  return vocabulary_of(parse_json(text, where), where);
+}
+
+Vocabulary vocabulary_of(const nlohmann::json& pieces, std::string_view where) {
+  if (!pieces.is_object()) throw input(where, fmt::format("found a {}, expected an object", pieces.type_name()));
   Vocabulary vocabulary;
-  for (const auto& [piece, id] : json.items()) {
-    if (!id.is_number_integer() || id.get<double>() < 0 || id.get<double>() > kMaxTokenId) {
-      throw input(where, fmt::format("piece {} has the number {}, expected a whole number from 0 to {}",
-                                     in_quotes(piece), printable(id.dump()), kMaxTokenId));
-    }
-    vocabulary.add(piece, id.get<std::int32_t>());
+  for (const auto& [piece, id] : pieces.items()) {
+    vocabulary.add(piece, token_id(id, fmt::format("piece {}", in_quotes(piece)), where));
   }
   if (vocabulary.size() == 0) throw input(where, "no pieces");
   return vocabulary;
+}
+
+std::int32_t token_id(const nlohmann::json& id, std::string_view what, std::string_view where) {
+  if (!id.is_number_integer() || id.get<double>() < 0 || id.get<double>() > kMaxTokenId) {
+    throw input(where, fmt::format("{} has the number {}, expected a whole one from 0 to {}", what,
+                                   printable(id.dump()), kMaxTokenId));
+  }
+  return id.get<std::int32_t>();
 }
 
 std::vector<BytePair::Merge> read_merges(std::string_view text, std::string_view where) {

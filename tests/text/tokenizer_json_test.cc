@@ -210,7 +210,9 @@ TEST(TokenizerJson, StagesThatAreNotKnownAreRefused) {
     const char* patch;
     const char* says;
   } cases[] = {
-      {R"([])", "found a array"},
+      {R"([])", "found [], expected a JSON object"},
+      {R"({"model": {"type": "Unigram", "vocab": [], "unk_id": 0}, "pre_tokenizer": {"type": "Metaspace"}})",
+       "'vocab' is empty"},
       {R"({})", "'model' is missing"},
       {R"({"model": {"type": "WordLevel", "vocab": {}}})", "the model 'WordLevel' is not known"},
       {R"({"model": {"type": "WordPiece", "vocab": {"a": 0}}})", "has no piece '[UNK]'"},
@@ -229,14 +231,14 @@ TEST(TokenizerJson, StagesThatAreNotKnownAreRefused) {
        "single_word"},
       {R"({"model": {"vocab": {"[UNK]": 0}},
            "post_processor": {"type": "BertProcessing", "cls": ["x", 4294967301], "sep": ["x", 1]}})",
-       "no token's number"},
+       "has the number 4294967301"},
       {R"({"normalizer": {"type": "Nmt"}, "model": {"vocab": {"[UNK]": 0}}})", "the normalizer 'Nmt' is not known"},
       {R"({"pre_tokenizer": {"type": "Delimiter"}, "model": {"vocab": {"[UNK]": 0}}})", "is not known"},
       {R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"},
            "model": {"vocab": {"[UNK]": 0}}})",
        "pattern '('"},
       {R"({"post_processor": {"type": "Odd"}, "model": {"vocab": {"[UNK]": 0}}})", "the post-processor 'Odd'"},
-      {R"({"added_tokens": [{"id": -1, "content": "x"}], "model": {"vocab": {"[UNK]": 0}}})", "added_tokens[0]"},
+      {R"({"added_tokens": [{"id": -1, "content": "x"}], "model": {"vocab": {"[UNK]": 0}}})", "'added_tokens'[0]"},
   };
   for (const auto& c : cases) {
     EXPECT_THAT(input_error([&] { parse_tokenizer_json(c.patch, "f"); }), HasSubstr(c.says)) << c.patch;

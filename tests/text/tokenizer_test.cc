@@ -114,6 +114,16 @@ TEST(RealTokenizers, TokeniseManyScripts) {
     std::size_t n_unknown = 0;
     for (const Piece& piece : pieces) n_unknown += piece.text == "[UNK]" || piece.id == 0 || piece.id == 1 ? 1U : 0U;
     EXPECT_LT(n_unknown, pieces.size() / 3) << name;
+    std::string joined;
+    for (const Piece& piece :
+         tokenizer->pieces("unaffable dogs, rebuilt in 1994, jump over antidisestablishmentarianism.")) {
+      joined += piece.text;
+    }
+    for (const std::string_view mark : {"##", "\u2581"}) {
+      for (std::size_t at = joined.find(mark); at != std::string::npos; at = joined.find(mark))
+        joined.erase(at, mark.size());
+    }
+    EXPECT_EQ(joined, "unaffabledogs,rebuiltin1994,jumpoverantidisestablishmentarianism.") << name;
   }
 }
 

@@ -1,0 +1,252 @@
+#include "text/json_stages.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "io/base64.h"
+#include "io/utf8.h"
+#include "text/bert_words.h"
+#include "text/byte_pair.h"
+#include "text/regex.h"
+#include "text/unicode.h"
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+using Splitter = std::function<void(std::string_view text, bool first, Words& out)>;
+
+constexpr std::string_view kMetaspace = "\xE2\x96\x81";
+constexpr std::size_t kMaxInserted = 1024;  // bytes that a stage may put in
+
+// A pattern is {"String": ...} or {"Regex": ...}.
+Regex pattern_of(const Config& node) {
+  const Config pattern = node.child("pattern");
+  if (pattern.has("Regex")) return {pattern.text("Regex"), pattern.where()};
+  std::string quoted = "\\Q";  // literally, whatever it says
+  for (const char c : pattern.text("String")) {
+    if (c == '\\') {
+      quoted += "\\E\\\\\\Q";
+    } else {
+      quoted += c;
+    }
+  }
+  return {quoted + "\\E", pattern.where()};
+}
+
+std::string replaced(const Regex& pattern, const std::string& content, std::string_view text) {
+  std::string out;
+  std::size_t last = 0;
+  for (const auto& [first, end] : pattern.find_all(text)) {
+    out += text.substr(last, first - last);
+    out += content;
+    last = end;
+  }
+  out += text.substr(last);
+  return out;
+}
+
+std::string stripped(std::string_view text, bool left, bool right) {
+  std::size_t first = text.size();
+  std::size_t end = 0;
+  std::size_t at = 0;
+  for_each_code(text, [&](char32_t c, std::string_view bytes) {
+    if (!is_white_space(c)) {
+      first = std::min(first, at);
+      end = at + bytes.size();
+    }
+    at += bytes.size();
+  });
+  if (!left) first = 0;
+  if (!right) end = text.size();
+  return std::string(first < end ? text.substr(first, end - first) : std::string_view());
+}
+
+std::string short_text(const Config& node, const char* key) {
+  std::string text = node.text(key);
+  if (text.size() > kMaxInserted)
+    node.fail(fmt::format("'{}' has {} bytes, expected at most {}", key, text.size(), kMaxInserted));
+  return text;
+}
+
+// Applies a splitter to every word so far.
+void refine(const Splitter& splitter, bool first, Words& words) {
+  Words out;
+  for (std::size_t i = 0; i < words.size(); ++i) splitter(words[i], first && i == 0, out);
+  words = std::move(out);
+}
+
+// Cuts a text at the matches of a pattern. Isolated: matches are words of their own; otherwise they go.
+Splitter split_at(const std::shared_ptr<const Regex>& pattern, bool isolated, bool invert) {
+  return [=](std::string_view text, bool, Words& out) {
+    const auto add = [&](std::size_t first, std::size_t end, bool match) {
+      if (first < end && (isolated || match == invert)) out.emplace_back(text.substr(first, end - first));
+    };
+    std::size_t last = 0;
+    for (const auto& [first, end] : pattern->find_all(text)) {
+      add(last, first, false);
+      add(first, end, true);
+      last = end;
+    }
+    add(last, text.size(), false);
+  };
+}
+
+void add_metaspace(const Config& node, PreTokenization& out) {
+  if (const std::string mark = node.text("replacement", "\xE2\x96\x81"); mark != kMetaspace) {
+    node.fail(fmt::format("the space {} is not known, expected U+2581", in_quotes(mark)));
+  }
+  const std::string scheme = node.text("prepend_scheme", node.flag("add_prefix_space", true) ? "always" : "never");
+  if (scheme != "always" && scheme != "first" && scheme != "never") {
+    node.fail(fmt::format("the scheme {} is not known", in_quotes(scheme)));
+  }
+  const bool split = node.flag("split", true);
+  out.steps.emplace_back([=](std::string_view text, bool first_word, Words& words) {
+    const bool prefix = scheme == "always" || (scheme == "first" && first_word);
+    std::string marked;
+    for (const char c : text) {
+      if (c == ' ') {
+        marked += kMetaspace;
+      } else {
+        marked += c;
+      }
+    }
+    if (prefix && !marked.starts_with(kMetaspace)) marked.insert(0, kMetaspace);
+    if (!split) {
+      words.push_back(marked);
+      return;
+    }
+    std::size_t first = 0;
+    for (std::size_t at = marked.find(kMetaspace, 1); at != marked.npos; at = marked.find(kMetaspace, at + 1)) {
+      words.push_back(marked.substr(first, at - first));
+      first = at;
+    }
+    words.push_back(marked.substr(first));
+  });
+}
+
+}  // namespace
+
+std::string Normalization::operator()(std::string text) const {
+  const std::size_t limit = 64 * text.size() + (std::size_t{1} << 20);
+  for (const auto& step : steps) {
+    text = step(std::move(text));
+    if (text.size() > limit) throw Error(ErrorKind::kInput, "tokenizer.json: its normalizers blow the text up");
+  }
+  return text;
+}
+
+void add_normalizer(const Config& node, Normalization& out) {
+  const std::string type = node.text("type");
+  if (out.steps.size() > kMaxStages) node.fail("more stages than anybody needs");
+  const bool harmless_behind = type == "Replace" || type == "Strip" || type == "Sequence";
+  if (!out.replacements.empty() && !harmless_behind)
+    node.fail(fmt::format("{} behind 'Precompiled' is not known", in_quotes(type)));
+  if (type == "Sequence") {
+    for (const Config& step : node.list("normalizers", kMaxStages)) add_normalizer(step, out);
+  } else if (type == "BertNormalizer") {
+    BertWords::Options options;
+    options.clean = node.flag("clean_text", true);
+    options.cjk = node.flag("handle_chinese_chars", true);
+    options.lower = node.flag("lowercase", true);
+    options.strip_accents = node.flag("strip_accents", options.lower);
+    options.lower_each = true;
+    out.steps.emplace_back([words = BertWords(options)](const std::string& text) { return words.normalized(text); });
+  } else if (type == "Lowercase") {
+    out.steps.emplace_back([](const std::string& text) { return to_lower_each(text); });
+  } else if (type == "NFC") {
+    out.steps.emplace_back([](const std::string& text) { return to_nfc(text); });
+  } else if (type == "NFD") {
+    out.steps.emplace_back([](const std::string& text) { return to_nfd(text); });
+  } else if (type == "NFKC") {
+    out.steps.emplace_back([](const std::string& text) { return to_nfkc(text); });
+  } else if (type == "NFKD") {
+    out.steps.emplace_back([](const std::string& text) { return to_nfkd(text); });
+  } else if (type == "StripAccents") {
+    out.steps.emplace_back([](const std::string& text) {
+      std::string kept;
+      for_each_code(text, [&](char32_t c, std::string_view bytes) {
+        if (!is_mark(c)) kept += bytes;
+      });
+      return kept;
+    });
+  } else if (type == "Strip") {
+    out.steps.emplace_back([left = node.flag("strip_left", true), right = node.flag("strip_right", true)](
+                               const std::string& text) { return stripped(text, left, right); });
+  } else if (type == "Prepend") {
+    out.steps.emplace_back(
+        [front = short_text(node, "prepend")](const std::string& text) { return text.empty() ? text : front + text; });
+  } else if (type == "Replace") {
+    out.steps.emplace_back([pattern = std::make_shared<Regex>(pattern_of(node)), content = short_text(node, "content")](
+                               const std::string& text) { return replaced(*pattern, content, text); });
+  } else if (type == "Precompiled") {
+    const auto table = decode_base64(node.text("precompiled_charsmap"));
+    if (!table) node.fail("'precompiled_charsmap' is not base64");
+    out.replacements = *table;
+  } else {
+    node.fail(fmt::format("the normalizer {} is not known", in_quotes(type)));
+  }
+}
+
+Words PreTokenization::operator()(std::string text, bool first) const {
+  Words words = {std::move(text)};
+  for (const Splitter& step : steps) refine(step, first, words);
+  return words;
+}
+
+void add_pre_tokenizer(const Config& node, PreTokenization& out) {
+  const std::string type = node.text("type");
+  if (type != "Sequence") {
+    if (out.byte_level) node.fail(fmt::format("{} behind 'ByteLevel' is not known", in_quotes(type)));
+    if (out.types.size() >= kMaxStages) node.fail("more stages than anybody needs");
+    out.types.push_back(type);
+  }
+  const auto regex = [&](const char* pattern) { return std::make_shared<const Regex>(pattern, node.where()); };
+  if (type == "Sequence") {
+    for (const Config& step : node.list("pretokenizers", kMaxStages)) add_pre_tokenizer(step, out);
+  } else if (type == "BertPreTokenizer") {
+    out.steps.emplace_back([words = BertWords({.clean = false, .cjk = false, .lower = false, .strip_accents = false})](
+                               std::string_view text, bool, Words& found) {
+      words.split(text, [&](std::string_view word) { found.emplace_back(word); });
+    });
+  } else if (type == "ByteLevel") {
+    const bool prefix = node.flag("add_prefix_space", true);
+    const bool use_regex = node.flag("use_regex", true);
+    out.byte_level = true;
+    out.steps.emplace_back([=](std::string_view text, bool, Words& words) {
+      std::string spaced = prefix && !text.starts_with(' ') ? " " + std::string(text) : std::string(text);
+      if (!use_regex) {
+        words.push_back(std::move(spaced));
+        return;
+      }
+      split_gpt2(spaced, [&](std::string_view word) { words.emplace_back(word); });
+    });
+  } else if (type == "Metaspace") {
+    add_metaspace(node, out);
+  } else if (type == "Whitespace") {
+    out.steps.push_back(split_at(regex("\\w+|[^\\w\\s]+"), false, true));
+  } else if (type == "WhitespaceSplit") {
+    out.steps.push_back(split_at(regex("\\s+"), false, false));
+  } else if (type == "Digits") {
+    out.steps.push_back(split_at(regex(node.flag("individual_digits", false) ? "\\p{N}" : "\\p{N}+"), true, false));
+  } else if (type == "Punctuation") {
+    if (const std::string behavior = node.text("behavior", "Isolated"); behavior != "Isolated") {
+      node.fail(fmt::format("the behavior {} is not known", in_quotes(behavior)));
+    }
+    out.steps.push_back(split_at(regex("[!-/:-@\\[-`{-~\\p{P}]"), true, false));
+  } else if (type == "Split") {
+    const std::string behavior = node.text("behavior");
+    if (behavior != "Isolated" && behavior != "Removed") {
+      node.fail(fmt::format("the behavior {} is not known", in_quotes(behavior)));
+    }
+    out.steps.push_back(
+        split_at(std::make_shared<const Regex>(pattern_of(node)), behavior == "Isolated", node.flag("invert", false)));
+  } else {
+    node.fail(fmt::format("the pre-tokenizer {} is not known", in_quotes(type)));
+  }
+}
+
+}  // namespace rankfall
