@@ -29,27 +29,38 @@ std::vector<Matrix<T>> input_states(const Network& network, const WeightSource& 
   return states;
 }
 
-template <class T>
-std::vector<Matrix<T>> forward(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
-                               std::span<Observer<T>* const> observers, const ForwardOptions& options) {
-  if (!observers.empty() && observers.size() != samples.size()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} observers for {} samples", observers.size(), samples.size()));
-  }
-  const BlasThreads one_blas_thread(1);
-  std::vector<Matrix<T>> states = input_states<T>(network, weights, samples);
-  std::vector<Dense<T>> domains;
+// Runs a domain for each sample from the given states on, final norm included. `observers` is empty or has one for each
+// sample.
+template <Domain D, class Watcher>
+void run_samples(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
+                 std::span<Watcher* const> observers, std::span<typename D::State> states,
+                 const ForwardOptions& options) {
+  std::vector<D> domains;
   for (std::size_t s = 0; s < samples.size(); ++s) {
     domains.emplace_back(&samples[s], observers.empty() ? nullptr : observers[s]);
   }
-  run<Dense<T>>(network, weights, states, domains, longest(samples), options);
-  if (network.final_norm) {
-    const LayerWeights<T> norm_weights(slices_of(*network.final_norm), network.tensors, weights);
-    parallel_for(static_cast<Index>(samples.size()), [&](Index s) {
-      const auto i = static_cast<std::size_t>(s);
-      states[i] = domains[i].norm_with(norm_weights, *network.final_norm, NormPlace::kFinal, std::move(states[i]));
-      if (network.final_norm_in_state) domains[i].hidden(network.sizes.n_blocks, states[i]);
-    });
-  }
+  run<D>(network, weights, states, domains, longest(samples), options);
+  if (!network.final_norm) return;
+  const LayerWeights<typename D::Scalar> norm_weights(slices_of(*network.final_norm), network.tensors, weights);
+  parallel_for(static_cast<Index>(samples.size()), [&](Index s) {
+    const auto i = static_cast<std::size_t>(s);
+    states[i] = domains[i].norm_with(norm_weights, *network.final_norm, NormPlace::kFinal, std::move(states[i]));
+    if (network.final_norm_in_state) domains[i].hidden(network.sizes.n_blocks, states[i]);
+  });
+}
+
+inline void check_observers(std::size_t n_observers, std::size_t n_samples) {
+  if (n_observers == 0 || n_observers == n_samples) return;
+  throw Error(ErrorKind::kUsage, fmt::format("{} observers for {} samples", n_observers, n_samples));
+}
+
+template <class T>
+std::vector<Matrix<T>> forward(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
+                               std::span<Observer<T>* const> observers, const ForwardOptions& options) {
+  check_observers(observers.size(), samples.size());
+  const BlasThreads one_blas_thread(1);
+  std::vector<Matrix<T>> states = input_states<T>(network, weights, samples);
+  run_samples<Dense<T>, Observer<T>>(network, weights, samples, observers, states, options);
   return states;
 }
 

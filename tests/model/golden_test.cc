@@ -1,104 +1,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <memory>
-#include <sstream>
 
 #include <gtest/gtest.h>
 #include <sleef.h>
 
-#include "model/file_source.h"
+#include "model/golden_cases.h"
 #include "model/plain_forward.h"
 #include "model/recorder.h"
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
 #include <rankfall/variants.h>
 
-// Hidden states and attentions of tiny random models, computed in float64 by Hugging Face transformers 4.25
-// (data/families).
-
 namespace rankfall {
 namespace {
-
-const std::filesystem::path kFamilies = std::filesystem::path(RANKFALL_TEST_DATA) / "families";
-
-struct Case {
-  const char* family;
-  const char* variant;  // name in expected.safetensors
-};
-
-void PrintTo(const Case& c, std::ostream* out) { *out << c.family << " " << c.variant; }
-
-Parts parts_of(std::string_view variant) {
-  return {.attn_skip = variant == "no_attn_skip" || variant == "san", .mlp = variant == "no_mlp" || variant == "san"};
-}
-
-// A tensor [..., rows, cols] of a file as doubles, leading indices flattened.
-struct Expected {
-  explicit Expected(const TensorInfo& info) : shape(info.shape), values(count(info)) {
-    widen<double>(info.dtype, info.bytes, std::span<double>(values));
-  }
-  static std::size_t count(const TensorInfo& info) {
-    std::size_t n = 1;
-    for (const Index s : info.shape) n *= static_cast<std::size_t>(s);
-    return n;
-  }
-  Eigen::Map<const Matrix<double>> slice(Index leading) const {
-    const Index rows = shape[shape.size() - 2];
-    const Index cols = shape[shape.size() - 1];
-    return {values.data() + leading * rows * cols, rows, cols};
-  }
-  double largest(Index leading) const { return slice(leading).cwiseAbs().maxCoeff(); }
-  std::vector<Index> shape;
-  std::vector<double> values;
-};
-
-std::vector<Sample> read_samples(const Network& network, const std::filesystem::path& file) {
-  const auto input = SafetensorsFile::open(file);
-  if (const TensorInfo* pixels = input->find("pixel_values")) {
-    const Expected values(*pixels);  // [samples, channels, rows, columns]
-    std::vector<Sample> samples(static_cast<std::size_t>(pixels->shape[0]));
-    const Index channels = pixels->shape[1];
-    const Index area = pixels->shape[2] * pixels->shape[3];
-    for (std::size_t s = 0; s < samples.size(); ++s) {
-      samples[s].content = Pixels{Eigen::Map<const Matrix<double>>(
-                                      values.values.data() + static_cast<Index>(s) * channels * area, channels, area),
-                                  std::get<PatchInput>(network.input.source).n_tokens()};
-    }
-    return samples;
-  }
-  const TensorInfo* info = input->find("input_ids");
-  const std::vector<std::int64_t> ids = read_integers(info->dtype, info->bytes);
-  std::vector<Sample> samples(static_cast<std::size_t>(info->shape[0]));
-  const auto n = static_cast<std::size_t>(info->shape[1]);
-  for (std::size_t s = 0; s < samples.size(); ++s) {
-    samples[s].content = TokenIds(ids.begin() + static_cast<std::ptrdiff_t>(s * n),
-                                  ids.begin() + static_cast<std::ptrdiff_t>((s + 1) * n));
-  }
-  return samples;
-}
-
-// A case's network, weights and inputs.
-struct Opened {
-  explicit Opened(const Case& c) : folder(kFamilies / c.family), base(read_network(folder)) {
-    network = without(base, parts_of(c.variant));
-    weights = std::make_unique<FileSource>(base.tensors, folder / "model.safetensors");
-    samples = read_samples(network, folder / "input.safetensors");
-    expected = SafetensorsFile::open(folder / "expected.safetensors");
-  }
-  static Network read_network(const std::filesystem::path& folder) {
-    std::ostringstream config;
-    config << std::ifstream(folder / "config.json").rdbuf();
-    return network_from_config(config.str(), "config.json");
-  }
-  std::filesystem::path folder;
-  Network base, network;
-  std::unique_ptr<FileSource> weights;
-  std::vector<Sample> samples;
-  std::shared_ptr<const SafetensorsFile> expected;
-};
 
 // Largest errors: of hidden states as a share of the state's largest entry, of attentions absolute.
 struct Tolerance {
@@ -106,8 +21,8 @@ struct Tolerance {
 };
 
 template <class T>
-void compare(const Case& c, const Tolerance& tolerance) {
-  const Opened opened(c);
+void compare(const GoldenCase& c, const Tolerance& tolerance) {
+  const GoldenModel opened(c);
   const auto& samples = opened.samples;
   std::vector<Recorder<T>> recorders(samples.size());
   std::vector<Observer<T>*> observers;
@@ -137,11 +52,11 @@ void compare(const Case& c, const Tolerance& tolerance) {
   }
 }
 
-class Golden : public testing::TestWithParam<Case> {};
+class Golden : public testing::TestWithParam<GoldenCase> {};
 
 // T5's reference is float64 with two steps in float32 (T5AsPublished below); its logits go up to 217, so a last bit
 // of float32 moves an attention by 3e-5 in the third block, and float32 throughout by 3e-4.
-bool is_mixed(const Case& c) { return std::string_view(c.family) == "t5"; }
+bool is_mixed(const GoldenCase& c) { return std::string_view(c.family) == "t5"; }
 
 TEST_P(Golden, DoubleAgreesToElevenDigits) {
   compare<double>(GetParam(), is_mixed(GetParam()) ? Tolerance{5e-5, 1e-4} : Tolerance{1e-11, 1e-11});
@@ -184,7 +99,7 @@ class T5AsPublished : public plain::Forward<double> {
 
 TEST(GoldenT5, ReferenceIsThePlainPassWithTwoStepsInFloat32) {
   for (const char* variant : {"full", "no_attn_skip", "no_mlp", "san"}) {
-    const Opened opened({"t5", variant});
+    const GoldenModel opened({"t5", variant});
     const Expected hidden(*opened.expected->find(std::string(variant) + "/hidden_states"));
     const Index n_samples = static_cast<Index>(opened.samples.size());
     for (Index s = 0; s < n_samples; ++s) {
@@ -206,15 +121,7 @@ TEST(GoldenT5, ReferenceIsThePlainPassWithTwoStepsInFloat32) {
 
 #endif
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
-  for (const char* family : {"albert", "bert", "distilbert", "electra", "gpt2", "roberta", "t5", "vit", "xlnet"}) {
-    for (const char* variant : {"full", "no_attn_skip", "no_mlp", "san"}) all.push_back({family, variant});
-  }
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Families, Golden, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Families, Golden, testing::ValuesIn(golden_cases()),
                          [](const auto& test) { return std::string(test.param.family) + "_" + test.param.variant; });
 
 }  // namespace

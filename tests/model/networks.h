@@ -8,9 +8,10 @@
 
 namespace rankfall {
 
-// Small networks that between them use every sub-layer kind, norm place, mask, position scheme and activation.
+// Small networks that between them use every sub-layer kind, norm place, mask, activation and position scheme that a
+// specification can name.
 inline std::vector<std::string> small_networks() {
-  const std::string size = "san:layers=3,heads=3,dim=12,std=0.4,vocab=50";
+  const std::string size = "san:layers=3,heads=3,dim=12,std=0.3,vocab=50";
   return {
       size + ",norm=none",
       size + ",norm=post",
@@ -28,6 +29,34 @@ inline std::vector<std::string> small_networks() {
       "san:layers=2,heads=2,dim=8,features=3,feature_layers=2,norm=post,std=0.5,labels=4",
       "san:layers=1,heads=1,dim=1,features=1,norm=none,std=0.5,input_norm=0",
   };
+}
+
+// Families with what no specification has: T5's biases, rotary positions, gated MLPs, shared key heads, RMSNorm.
+inline std::vector<std::string> small_configs() {
+  return {
+      R"({"model_type": "t5", "d_model": 12, "d_kv": 4, "d_ff": 20, "num_layers": 3, "num_heads": 3, "vocab_size": 50,
+          "relative_attention_num_buckets": 8, "relative_attention_max_distance": 20, "feed_forward_proj": "gated-gelu"})",
+      R"({"model_type": "llama", "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 3,
+          "num_attention_heads": 4, "num_key_value_heads": 2, "hidden_act": "silu", "rms_norm_eps": 1e-6,
+          "vocab_size": 50, "max_position_embeddings": 64, "initializer_range": 0.2})",
+  };
+}
+
+inline std::vector<std::string> all_small_networks() {
+  std::vector<std::string> all = small_networks();
+  for (const std::string& config : small_configs()) all.push_back(config);
+  return all;
+}
+
+// A specification, or the text of a config.json with drawn weights.
+inline Model open_small(const std::string& text, std::uint64_t seed) {
+  if (text[0] != '{') return open_model(text, seed);
+  Model model;
+  model.name = "config";
+  model.network = network_from_config(text, "config.json");
+  model.weights = draw_weights(model.network.tensors, seed);
+  model.drawn = true;
+  return model;
 }
 
 }  // namespace rankfall

@@ -1,0 +1,253 @@
+#include "model/split.h"
+
+#include <fmt/format.h>
+
+#include "linalg/gemm.h"
+#include "linalg/norms.h"
+#include "linalg/norms_impl.h"
+#include "linalg/spectra.h"
+#include "model/forward_impl.h"
+#include "model/split_activation.h"
+#include "model/split_attention.h"
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+bool counts(std::span<const std::uint8_t> valid, Index row) {
+  return valid.empty() || valid[static_cast<std::size_t>(row)] != 0;
+}
+
+bool is_finite(const SplitState& x) {
+  const auto good = [](const auto& part) {
+    return part.value.allFinite() && !std::isnan(part.log) && part.log != -kLogZero;
+  };
+  return good(x.mean) && good(x.residual);
+}
+
+void check_split(const SplitState& x, const std::string& place) {
+  if (is_finite(x)) return;
+  throw Error(ErrorKind::kNumerical,
+              fmt::format("{}: NaN or infinity, expected finite numbers; the weights may hold such a value", place));
+}
+
+// One row of a norm. The token is c + e^s C in units of the mean token's divisor, C = along u + across with u = c/|c|.
+struct NormRow {
+  double along = 0;   // what remains of the residual along u
+  double across = 1;  // factor of what is across
+};
+
+// size = |c| and its logarithm, d channels, damping = eps / (mean square of the mean token + eps). The component along
+// u is changed by the division in nearly the same proportion as the mean itself; only the difference remains, and it is
+// formed here without subtracting the two (math.md 2).
+NormRow norm_row(double along, double across_squared, double log_size, double s, double d, double damping) {
+  const double size = std::exp(log_size);
+  const double es = std::exp(s);
+  const double ratio = along == 0 ? 0.0 : std::exp(s - log_size) * along;  // e^s along / |c|
+  const double y = es * (size * along * (2 + ratio) + es * across_squared) / d;
+  const double w = std::sqrt(1 + y);
+  if (ratio > -1 && std::isfinite(ratio)) {
+    const double numerator = damping * along * (2 + ratio) - size * es * across_squared / d;
+    return {numerator / (w * (w + 1 + ratio)), 1 / w};
+  }
+  // The token points the other way: nothing cancels.
+  const double change = (2 * size * along + es * (along * along + across_squared)) / d;
+  return {along / w - size * change / (w * (1 + w)), 1 / w};
+}
+
+}  // namespace
+
+void recentre(SplitState& x, std::span<const std::uint8_t> valid) {
+  Matrix<double>& r = x.residual.value;
+  ScaledRow shift{RowVector<double>::Zero(r.cols()), x.residual.log};
+  Index n = 0;
+  for (Index i = 0; i < r.rows(); ++i) {
+    if (!counts(valid, i)) {
+      r.row(i).setZero();
+      continue;
+    }
+    shift.value += r.row(i);
+    ++n;
+  }
+  if (n > 0) shift.value /= static_cast<double>(n);
+  for (Index i = 0; i < r.rows(); ++i) {
+    if (counts(valid, i)) r.row(i) -= shift.value;
+  }
+  if (n == 1) r.setZero();
+  rescale(shift);
+  add(x.mean, shift);
+  rescale(x.residual);
+}
+
+SplitState linear(const SplitState& x, const WeightView<double>& w, const VectorView<double>& b) {
+  const Index n = x.residual.value.rows();
+  Matrix<double> rows(n + 1, x.residual.value.cols());
+  rows.topRows(n) = x.residual.value;
+  rows.row(n) = x.mean.value;
+  const Matrix<double> y = linear<double>(rows, w, VectorView<double>(nullptr, 0));
+  SplitState out{scaled<RowVector<double>>(y.row(n), x.mean.log), {y.topRows(n), x.residual.log}};
+  if (b.size() > 0) add(out.mean, scaled<RowVector<double>>(b));
+  return out;
+}
+
+SplitState normalised(const Norm& norm, const VectorView<double>& gain, const VectorView<double>& bias, SplitState x) {
+  const double d = static_cast<double>(x.mean.value.size());
+  Matrix<double>& r = x.residual.value;
+  if (norm.kind == Norm::Kind::kLayer) {
+    x.mean.value.array() -= x.mean.value.sum() / d;
+    rescale(x.mean);
+    for (Index i = 0; i < r.rows(); ++i) r.row(i).array() -= r.row(i).sum() / d;
+    rescale(x.residual);
+  }
+  // v = |c|^2 / d + eps, in logarithms: the mean may be smaller than any double.
+  const double length = x.mean.value.norm();
+  const double log_length = length == 0 ? kLogZero : x.mean.log + std::log(length);
+  const double log_square = 2 * log_length - std::log(d);
+  const double log_eps = norm.eps > 0 ? std::log(norm.eps) : kLogZero;
+  const double top = std::max(log_square, log_eps);
+  if (top == kLogZero) {
+    throw Error(ErrorKind::kNumerical,
+                "norm of a mean token that is zero, with eps = 0: there is nothing to divide by");
+  }
+  const double log_v = top + std::log(share(log_square, top) + share(log_eps, top));
+  const double damping = share(log_eps, log_v);
+  x.mean.log -= log_v / 2;
+  x.residual.log -= log_v / 2;
+
+  if (!x.residual.is_zero()) {
+    const RowVector<double>& c = x.mean.value;
+    const double square = c.squaredNorm();
+    for (Index i = 0; i < r.rows(); ++i) {
+      double part = 0;  // of c in the row; projected out twice, for what rounding leaves the first time
+      for (int pass = 0; pass < 2 && length > 0; ++pass) {
+        const double found = c.dot(r.row(i)) / square;
+        r.row(i) -= found * c;
+        part += found;
+      }
+      const NormRow row =
+          norm_row(part * length, r.row(i).squaredNorm(), log_length - log_v / 2, x.residual.log, d, damping);
+      r.row(i) *= row.across;
+      if (length > 0) r.row(i) += row.along / length * c;
+    }
+    if (gain.size() > 0) r.array().rowwise() *= gain.array();
+  }
+  if (gain.size() > 0) x.mean.value.array() *= gain.array();
+  rescale(x.mean);
+  if (bias.size() > 0) add(x.mean, scaled<RowVector<double>>(bias));
+  return x;
+}
+
+SplitState Split::norm(const Norm& norm, NormPlace place, State x) {
+  return norm_with(layer_->weights, norm, place, std::move(x));
+}
+
+SplitState Split::norm_with(const LayerWeights<double>& weights, const Norm& norm, NormPlace /*place*/, State x) {
+  x = normalised(norm, weights.vector(norm.gain), weights.vector(norm.bias), std::move(x));
+  recentre(x, sample_->valid);
+  return x;
+}
+
+SplitState Split::apply(const Attention& attention, const State& x) {
+  return branch_done(split_attention(attention, *layer_, *sample_, x), "attention");
+}
+
+SplitState Split::apply(const Mlp& mlp, const State& x) {
+  const LayerWeights<double>& weights = layer_->weights;
+  const auto map = [&](const Linear& f, const State& in) {
+    return linear(in, weights.matrix(f.w), weights.vector(f.b));
+  };
+  SplitState inner;
+  if (mlp.gate) {
+    inner = map(*mlp.gate, x);
+    activate(mlp.act, inner);
+    inner = product(inner, map(mlp.up, x));
+  } else {
+    inner = map(mlp.up, x);
+    activate(mlp.act, inner);
+  }
+  return branch_done(map(mlp.down, inner), "MLP");
+}
+
+SplitState Split::apply(const Elementwise& elementwise, const State& x) {
+  SplitState y = x;
+  activate(elementwise.act, y);
+  return branch_done(std::move(y), "activation");
+}
+
+SplitState Split::branch_done(State y, const char* what) {
+  check_split(y, fmt::format("block {}, {} output", layer_->layer->block, what));
+  recentre(y, sample_->valid);
+  return y;
+}
+
+SplitState Split::combine(double skip, State x, double branch, State y) {
+  if (skip == 0 && branch == 1) return y;
+  add(y.mean, branch, x.mean, skip);
+  add(y.residual, branch, x.residual, skip);
+  recentre(y, sample_->valid);
+  return y;
+}
+
+void Split::hidden(Index state, const State& x) {
+  check_split(x, fmt::format("hidden state {}", state));
+  if (observer_) observer_->hidden(state, x);
+}
+
+SplitState split(const MatrixRef<double>& x, std::span<const std::uint8_t> valid) {
+  const std::vector<Index> rows = valid_rows(x.rows(), valid);
+  SplitState state{{RowVector<double>::Zero(x.cols()), kLogZero}, {Matrix<double>::Zero(x.rows(), x.cols()), 0}};
+  if (rows.empty()) {
+    set_zero(state.residual);
+    return state;
+  }
+  const Matrix<double> centred = centred_rows<double>(x, valid);
+  RowVector<double> shift = RowVector<double>::Zero(x.cols());
+  for (const Index i : rows) shift += x.row(i) - x.row(rows[0]);
+  state.mean = scaled<RowVector<double>>(x.row(rows[0]) + shift / static_cast<double>(rows.size()));
+  for (std::size_t i = 0; i < rows.size(); ++i) state.residual.value.row(rows[i]) = centred.row(static_cast<Index>(i));
+  rescale(state.residual);
+  return state;
+}
+
+Matrix<double> joined(const SplitState& x) {
+  Matrix<double> out = plain(x.residual);
+  out.rowwise() += plain(x.mean);
+  return out;
+}
+
+SplitNorms split_norms(const SplitState& x, std::span<const std::uint8_t> valid, bool spectral) {
+  const std::vector<Index> rows = valid_rows(x.residual.value.rows(), valid);
+  ScaledMatrix part{Matrix<double>(static_cast<Index>(rows.size()), x.residual.value.cols()), x.residual.log};
+  for (std::size_t i = 0; i < rows.size(); ++i) part.value.row(static_cast<Index>(i)) = x.residual.value.row(rows[i]);
+  const auto log_norms = [&](const ScaledMatrix& m) {
+    const Norms n = norms<double>(m.value);
+    const auto log10_of = [&](double value) {
+      return value == 0 ? kLogZero : (m.log + std::log(value)) / std::log(10.0);
+    };
+    const double largest = spectral && n.frobenius > 0 ? singular_values<double>(m.value)[0] : 0;
+    return LogNorms{log10_of(n.composite()), log10_of(n.one), log10_of(n.inf), log10_of(n.frobenius),
+                    spectral ? log10_of(largest) : std::numeric_limits<double>::quiet_NaN()};
+  };
+  SplitNorms out;
+  out.residual = log_norms(part);
+  const ScaledMatrix mean{x.mean.value.replicate(part.value.rows(), 1), x.mean.log};
+  add(part, mean);
+  out.state = log_norms(part);
+  return out;
+}
+
+std::vector<SplitState> track(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
+                              std::span<SplitObserver* const> observers, const ForwardOptions& options) {
+  check_observers(observers.size(), samples.size());
+  const BlasThreads one_blas_thread(1);
+  std::vector<SplitState> states;
+  states.reserve(samples.size());
+  {
+    const std::vector<Matrix<double>> inputs = input_states<double>(network, weights, samples);
+    for (std::size_t s = 0; s < samples.size(); ++s) states.push_back(split(inputs[s], samples[s].valid));
+  }
+  run_samples<Split, SplitObserver>(network, weights, samples, observers, states, options);
+  return states;
+}
+
+}  // namespace rankfall
