@@ -27,6 +27,10 @@ struct Model {
 // kInput on files that cannot be read or do not fit.
 RANKFALL_API Model open_model(std::string_view spec, std::uint64_t seed);
 
+// The same with another number of blocks (1 to 100,000): drawn weights are drawn for as many, those of a checkpoint are
+// used again and again (with_depth in variants.h).
+RANKFALL_API Model open_model(std::string_view spec, std::uint64_t seed, Index n_blocks);
+
 // Names that open_model takes with "@init".
 RANKFALL_API std::vector<std::string> preset_names();
 

@@ -16,11 +16,13 @@ namespace rankfall {
 enum class Format { kTable, kCsv, kJson };
 
 struct TableOptions {
-  // Metrics to show, in this order. Empty: relative_residual.composite if the result has it, otherwise all.
+  // Metrics to show, in this order. Empty: relative_residual.composite or log10_relative_residual.composite if the
+  // result has it, otherwise all.
   std::vector<std::string> metrics;
   bool colour = false;  // ANSI escapes
   int width = 100;      // columns of the terminal; values below 40 count as 40
   bool unicode = true;  // false: ASCII only
+  bool plot = false;    // curves of log10 residuals as a plot under their table
 };
 
 // For people: per model and metric a block of layers by variants with bars, a sentence per variant under relative

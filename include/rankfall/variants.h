@@ -34,6 +34,10 @@ RANKFALL_API Network as_published(Network network, PaperVariant variant);
 // The same blocks `times` times over, with the same weights.
 RANKFALL_API Network repeat(const Network& network, Index times);
 
+// The blocks in their order, over and over, until there are n_blocks (>= 1); fewer than the network has: its first
+// ones. The same weights each time.
+RANKFALL_API Network with_depth(const Network& network, Index n_blocks);
+
 // A named rewrite, as a command line gives it.
 struct Variant {
   std::string name;

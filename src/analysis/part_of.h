@@ -6,10 +6,11 @@
 
 namespace rankfall {
 
-// Progress of one of `count` equal jobs, as progress of all.
-inline Progress part_of(const Progress& progress, double index, double count, const std::string& what) {
+// Progress of a job that is `size` out of `count`, and starts at `index`, as progress of all.
+inline Progress part_of(const Progress& progress, double index, double count, const std::string& what,
+                        double size = 1) {
   if (!progress) return {};
-  return [=](double done, double total, std::string_view) { progress(index + done / total, count, what); };
+  return [=](double done, double total, std::string_view) { progress(index + size * done / total, count, what); };
 }
 
 }  // namespace rankfall

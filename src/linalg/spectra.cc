@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <limits>
 
+#include <Eigen/Eigenvalues>
 #include <fmt/format.h>
 
+#include "linalg/gemm.h"
 #include "linalg/norms.h"
 #include "linalg/norms_impl.h"
 #include <rankfall/error.h>
@@ -85,6 +87,21 @@ double participation_ratio(std::span<const double> s) {
 }
 
 }  // namespace
+
+double spectral_norm(const MatrixRef<double>& m) {
+  if (m.size() == 0) return 0;
+  const bool wide = m.rows() <= m.cols();
+  const Index n = std::min(m.rows(), m.cols());
+  Matrix<double> gram(n, n);
+  gemm<double>(!wide, wide, 1.0, m, m, 0.0, gram);
+  if (!gram.allFinite()) {
+    throw Error(
+        ErrorKind::kNumerical,
+        fmt::format("spectral norm of a {} x {} matrix: squares leave the range of double", m.rows(), m.cols()));
+  }
+  const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(gram, Eigen::EigenvaluesOnly);
+  return std::sqrt(std::max(0.0, solver.eigenvalues()(n - 1)));
+}
 
 template <class T>
 std::vector<double> singular_values(const MatrixRef<T>& m) {

@@ -14,6 +14,7 @@
 #include "model/presets.h"
 #include <rankfall/error.h>
 #include <rankfall/model.h>
+#include <rankfall/variants.h>
 
 namespace rankfall {
 namespace {
@@ -137,24 +138,48 @@ nlohmann::json san_config(std::string_view spec) {
   return config;
 }
 
-Model open_model(std::string_view spec, std::uint64_t seed) {
+namespace {
+
+// Every family's name for the number of blocks.
+void set_depth(nlohmann::json& config, Index n_blocks) {
+  for (const char* key : {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}) {
+    if (config.contains(key)) config[key] = n_blocks;
+  }
+}
+
+Model open_with_depth(std::string_view spec, std::uint64_t seed, std::optional<Index> n_blocks) {
   Model model;
   model.name = std::string(spec);
+  nlohmann::json config;
   if (spec.starts_with(kSanPrefix)) {
-    model.network = make_network(Config(san_config(spec), std::string(spec), ErrorKind::kUsage));
+    config = san_config(spec);
   } else if (spec.ends_with(kInitSuffix)) {
-    const std::string_view name = spec.substr(0, spec.size() - kInitSuffix.size());
-    const auto config = preset_config(name);
-    if (!config) {
+    const auto preset = preset_config(spec.substr(0, spec.size() - kInitSuffix.size()));
+    if (!preset) {
       throw usage(spec, fmt::format("no such preset, expected one of {}", fmt::join(preset_names(), ", ")));
     }
-    model.network = make_network(Config(parse_json(*config, spec), std::string(spec), ErrorKind::kUsage));
+    config = parse_json(*preset, spec);
   } else {
-    return open_path(spec);
+    model = open_path(spec);
+    if (n_blocks) model.network = with_depth(model.network, *n_blocks);
+    return model;
   }
+  if (n_blocks) set_depth(config, *n_blocks);
+  model.network = make_network(Config(std::move(config), std::string(spec), ErrorKind::kUsage));
   model.weights = draw_weights(model.network.tensors, seed);
   model.drawn = true;
   return model;
+}
+
+}  // namespace
+
+Model open_model(std::string_view spec, std::uint64_t seed) { return open_with_depth(spec, seed, std::nullopt); }
+
+Model open_model(std::string_view spec, std::uint64_t seed, Index n_blocks) {
+  if (n_blocks < 1 || n_blocks > 100'000) {
+    throw usage(spec, fmt::format("depth {}, expected 1 to 100000", n_blocks));
+  }
+  return open_with_depth(spec, seed, n_blocks);
 }
 
 }  // namespace rankfall

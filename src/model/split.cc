@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/random.h"
 #include "linalg/gemm.h"
 #include "linalg/norms.h"
 #include "linalg/norms_impl.h"
@@ -142,9 +143,7 @@ SplitState Split::norm(const Norm& norm, NormPlace place, State x) {
 }
 
 SplitState Split::norm_with(const LayerWeights<double>& weights, const Norm& norm, NormPlace /*place*/, State x) {
-  x = normalised(norm, weights.vector(norm.gain), weights.vector(norm.bias), std::move(x));
-  recentre(x, sample_->valid);
-  return x;
+  return settled(normalised(norm, weights.vector(norm.gain), weights.vector(norm.bias), std::move(x)));
 }
 
 SplitState Split::apply(const Attention& attention, const State& x) {
@@ -176,16 +175,31 @@ SplitState Split::apply(const Elementwise& elementwise, const State& x) {
 
 SplitState Split::branch_done(State y, const char* what) {
   check_split(y, fmt::format("block {}, {} output", layer_->layer->block, what));
-  recentre(y, sample_->valid);
-  return y;
+  return settled(std::move(y));
+}
+
+SplitState Split::settled(State x) {
+  if (jitter_ != 0) {
+    const auto change = [&](auto& values) {
+      std::vector<float> noise(static_cast<std::size_t>(values.size()));
+      fill_normal(random_key(0, "jitter"), n_jittered_, noise, 1);
+      n_jittered_ += values.size();
+      for (Index i = 0; i < values.size(); ++i) {
+        values.data()[i] *= 1 + jitter_ * double{noise[static_cast<std::size_t>(i)]};
+      }
+    };
+    change(x.mean.value);
+    change(x.residual.value);
+  }
+  recentre(x, sample_->valid);
+  return x;
 }
 
 SplitState Split::combine(double skip, State x, double branch, State y) {
   if (skip == 0 && branch == 1) return y;
   add(y.mean, branch, x.mean, skip);
   add(y.residual, branch, x.residual, skip);
-  recentre(y, sample_->valid);
-  return y;
+  return settled(std::move(y));
 }
 
 void Split::hidden(Index state, const State& x) {
@@ -224,7 +238,7 @@ SplitNorms split_norms(const SplitState& x, std::span<const std::uint8_t> valid,
     const auto log10_of = [&](double value) {
       return value == 0 ? kLogZero : (m.log + std::log(value)) / std::log(10.0);
     };
-    const double largest = spectral && n.frobenius > 0 ? singular_values<double>(m.value)[0] : 0;
+    const double largest = spectral ? spectral_norm(m.value) : 0;
     return LogNorms{log10_of(n.composite()), log10_of(n.one), log10_of(n.inf), log10_of(n.frobenius),
                     spectral ? log10_of(largest) : std::numeric_limits<double>::quiet_NaN()};
   };

@@ -18,7 +18,8 @@ class Split {
   using Layer = LoadedLayer<double>;
 
   // `sample` and `observer` (may be null) must outlive the domain.
-  Split(const Sample* sample, SplitObserver* observer) : sample_(sample), observer_(observer) {}
+  Split(const Sample* sample, SplitObserver* observer)
+      : sample_(sample), observer_(observer), jitter_(observer ? observer->jitter() : 0) {}
 
   void enter(const Layer& layer) { layer_ = &layer; }
   State norm(const Norm& norm, NormPlace place, State x);
@@ -33,9 +34,13 @@ class Split {
 
  private:
   State branch_done(State y, const char* what);
+  // Jitter, if any, and re-centring.
+  State settled(State x);
 
   const Sample* sample_;
   SplitObserver* observer_;
+  double jitter_;
+  Index n_jittered_ = 0;
   const Layer* layer_ = nullptr;
 };
 

@@ -71,6 +71,14 @@ Network repeat(const Network& network, Index times) {
   return repeated;
 }
 
+Network with_depth(const Network& network, Index n_blocks) {
+  const Index before = std::max<Index>(network.sizes.n_blocks, 1);
+  Network deep = repeat(network, (n_blocks + before - 1) / before);
+  std::erase_if(deep.layers, [&](const SubLayer& layer) { return layer.block >= n_blocks; });
+  deep.sizes.n_blocks = std::min(deep.sizes.n_blocks, n_blocks);
+  return deep;
+}
+
 Network apply(const Variant& variant, Network network) {
   return variant.as_published ? as_published(std::move(network), variant.paper)
                               : without(std::move(network), variant.removed);

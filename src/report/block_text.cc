@@ -18,6 +18,7 @@ namespace {
 constexpr int kGap = 2;     // between columns
 constexpr int kMinBar = 6;  // as wide as the mark of the rounding floor
 constexpr int kMaxBar = 20;
+constexpr int kMark = 4;      // in place of bars, which logarithms do not have
 constexpr int kMaxName = 28;  // longer names of variants are cut
 
 int length(std::string_view text) { return static_cast<int>(text.size()); }
@@ -38,6 +39,7 @@ class BlockWriter {
         options_(options),
         paint_(options.colour),
         metric_(metric_text(screen_name(block.metric, options.unicode), options.unicode)) {
+    if (metric_.is_log10) min_bar_ = max_bar_ = kMark;
     for (std::size_t v = 0; v < block.variants.size(); ++v) columns_.push_back(column(v));
     for (const auto& cells : block.cells) {
       for (const LayerCell& cell : cells) largest_ = std::max(largest_, std::abs(cell.mean.value_or(0)));
@@ -56,9 +58,10 @@ class BlockWriter {
   ColumnText column(std::size_t variant) const {
     ColumnText text{.name = screen_name(block_.variants[variant], options_.unicode), .values = {}, .ranges = {}};
     for (const LayerCell& cell : block_.cells[variant]) {
-      text.values.push_back(!cell.mean      ? "-"
-                            : cell.at_floor ? fmt::format("~{:.0e}", *cell.mean)
-                                            : significant(*cell.mean));
+      text.values.push_back(!cell.mean         ? "-"
+                            : cell.at_floor    ? fmt::format("~{:.0e}", *cell.mean)
+                            : metric_.is_log10 ? logarithm(*cell.mean)
+                                               : significant(*cell.mean));
       const bool several = cell.n_rows > 1 && cell.low && !cell.at_floor;
       text.ranges.push_back(several ? fmt::format("{}..{}", significant(*cell.low), significant(*cell.high)) : "");
       text.range_width = std::max(text.range_width, length(text.ranges.back()));
@@ -110,7 +113,7 @@ class BlockWriter {
 
     const int ranges = ranges_width();
     const int beside_bar = values_width() + 1 + (ranges > 0 ? ranges + 1 : 0);
-    int least = beside_bar + kMinBar;
+    int least = beside_bar + min_bar_;
     for (const ColumnText& c : columns_) least = std::max(least, std::min(display_width(c.name), kMaxName));
 
     // As few pieces as possible, of equal numbers of variants; then the bars take the room that is left.
@@ -119,7 +122,7 @@ class BlockWriter {
     const int fitting = std::max(1, room / (least + kGap));
     const int pieces = (n + fitting - 1) / fitting;
     const int per_piece = (n + pieces - 1) / pieces;
-    const int bar_width = std::clamp(room / per_piece - kGap - beside_bar, kMinBar, kMaxBar);
+    const int bar_width = std::clamp(room / per_piece - kGap - beside_bar, min_bar_, max_bar_);
     const int width = std::max(least, beside_bar + bar_width);
 
     for (int first = 0; first < n; first += per_piece) {
@@ -154,6 +157,9 @@ class BlockWriter {
     if (cell.at_floor) {
       const std::string_view mark = options_.unicode ? "·floor" : ".floor";
       out = paint_(Colour::kDim, value + ' ' + fit(mark, widths.bar + (widths.range > 0 ? widths.range + 1 : 0)));
+    } else if (metric_.is_log10) {
+      out = value + ' ' + paint_(Colour::kDim, fit(cell.mark, widths.bar));
+      if (widths.range > 0) out += ' ' + paint_(Colour::kDim, fit(text.ranges[layer], widths.range));
     } else {
       const double fraction = cell.mean && largest_ > 0 ? *cell.mean / largest_ : 0;
       out = value + ' ' + paint_(Colour::kBar, bar(fraction, widths.bar, options_.unicode));
@@ -163,19 +169,30 @@ class BlockWriter {
     return out + std::string(static_cast<std::size_t>(std::max(0, widths.column - used)), ' ');
   }
 
+  // What there is to say of variant v.
+  Finding found(std::size_t v) const {
+    if (block_.sentences.empty()) return finding(block_, v, precision_, options_.unicode);
+    const std::string& sentence = block_.sentences[v];
+    const auto fate = sentence.starts_with("doubly")        ? Finding::Fate::kDies
+                      : sentence.starts_with("exponential") ? Finding::Fate::kFalls
+                      : sentence.starts_with("none")        ? Finding::Fate::kKeeps
+                                                            : Finding::Fate::kUnknown;
+    return {fate, sentence};
+  }
+
   void findings() {
-    if (!metric_.is_relative_residual || block_.by_head) return;
+    if (block_.sentences.empty() && (!metric_.is_relative_residual || block_.by_head)) return;
     out_ += '\n';
     int name_width = 0;
     for (const ColumnText& c : columns_) name_width = std::max(name_width, std::min(display_width(c.name), kMaxName));
     if (name_width > 0) name_width += kGap;
     for (std::size_t v = 0; v < columns_.size(); ++v) {
-      const Finding found = finding(block_, v, precision_, options_.unicode);
+      const Finding finding = found(v);
       std::string name = fit(columns_[v].name, std::max(0, name_width - kGap), Align::kLeft, options_.unicode);
       if (name_width > 0) name += std::string(kGap, ' ');
       bool is_first = true;
-      for (const auto& part : wrap(found.sentence, options_.width - name_width, options_.unicode)) {
-        const std::string begin = is_first ? paint_(colour(found.fate), name) : std::string(name.size(), ' ');
+      for (const auto& part : wrap(finding.sentence, options_.width - name_width, options_.unicode)) {
+        const std::string begin = is_first ? paint_(colour(finding.fate), name) : std::string(name.size(), ' ');
         line(begin + part);
         is_first = false;
       }
@@ -210,6 +227,7 @@ class BlockWriter {
   MetricText metric_;
   std::vector<ColumnText> columns_;
   double largest_ = 0;
+  int min_bar_ = kMinBar, max_bar_ = kMaxBar;
   std::string out_;
 };
 

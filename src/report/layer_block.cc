@@ -10,6 +10,14 @@
 namespace rankfall {
 namespace {
 
+// Verdicts of single values that a table shows beside them.
+std::string short_mark(std::string_view verdict) {
+  if (verdict == "below float32") return "<f32";
+  if (verdict == "below float64") return "<f64";
+  if (verdict == "not carried by double precision") return "?";
+  return verdict == "exactly 0" ? "= 0" : "";
+}
+
 // A block while rows are still coming in: its layers are not known yet.
 struct Draft {
   LayerBlock block;
@@ -32,6 +40,7 @@ struct Draft {
     LayerCell& cell = cells[it->second][*row.layer];
     const bool floor = row.verdict == kRoundingFloor;
     cell.at_floor = cell.n_rows++ == 0 ? floor : cell.at_floor && floor;
+    if (cell.mark.empty()) cell.mark = short_mark(row.verdict);
     if (!row.mean || !std::isfinite(*row.mean)) return;
     // While rows come in, mean is their sum; finish() divides.
     cell.mean = cell.mean.value_or(0) + *row.mean;

@@ -16,6 +16,7 @@ struct LayerCell {
   std::optional<double> mean;       // of the rows' means; absent if no row has one
   std::optional<double> low, high;  // smallest and largest of them
   bool at_floor = false;            // all rows are at the rounding floor
+  std::string mark;                 // what is to be said of it, in short
   int n_rows = 0;
 };
 
@@ -28,6 +29,7 @@ struct LayerBlock {
   std::vector<Index> layers;                  // ascending
   std::vector<std::vector<LayerCell>> cells;  // [variant][layer]
   std::optional<Index> n;                     // if all rows have the same
+  std::vector<std::string> sentences;         // what is found, by variant; may be empty
 };
 
 // True for a row that layers and variants place completely; others go into a plain table.

@@ -30,6 +30,9 @@ constexpr Entry kMetrics[] = {
     {"attention.dobrushin", "Dobrushin coefficient of attention", "max over i,k of ½ ‖Pᵢ − Pₖ‖₁", true},
     {"local_exponent", "local exponent of the residual's decay",
      "step of log‖res X‖ / the step before; 3: cubic, 1: geometric"},
+    {"log10_error", "uncertainty of log10 of the residual", "from the response to changes of 256 roundings"},
+    {"decay", "how the residual falls", "fit of log10‖res X‖ over layers"},
+    {"rounding_layer", "first layer lost in rounding", "log10‖res X‖ off by more than 0.05"},
     {"growth_factor", "growth factor of the residual", "‖res X'‖ / ‖res X‖"},
     {"paths.count", "number of paths", "C(L,k) H^k"},
     {"paths.norm.frobenius", "norm of the paths' sum", "‖Yₖ‖_F"},
@@ -75,7 +78,7 @@ const Entry* find(const Entry (&entries)[n], std::string_view name) {
 
 MetricText in_unicode(std::string_view metric) {
   if (const Entry* known = find(kMetrics, metric)) {
-    return {std::string(known->words), std::string(known->formula), known->is_share, false};
+    return {std::string(known->words), std::string(known->formula), known->is_share, false, false};
   }
   if (const auto dot = metric.find('.'); dot != std::string_view::npos) {
     const Entry* family = find(kFamilies, metric.substr(0, dot));
@@ -83,12 +86,14 @@ MetricText in_unicode(std::string_view metric) {
     if (family && norm) {
       std::string formula = std::string(family->formula) + ", " + std::string(norm->words);
       if (!norm->formula.empty()) formula += " " + std::string(norm->formula);
-      return {std::string(family->words), formula, family->is_share, family->name == "relative_residual"};
+      return {std::string(family->words), formula, family->is_share, family->name == "relative_residual",
+              family->name.starts_with("log10_")};
     }
   }
   for (const Entry& prefix : kPrefixes) {
     if (metric.starts_with(prefix.name)) {
-      return {std::string(prefix.words) + std::string(metric.substr(prefix.name.size())), "", prefix.is_share, false};
+      return {std::string(prefix.words) + std::string(metric.substr(prefix.name.size())), "", prefix.is_share, false,
+              false};
     }
   }
   return {.words = std::string(metric), .formula = ""};

@@ -11,6 +11,7 @@ struct MetricText {
   std::string formula;    // may be empty
   bool is_share = false;  // lives on 0..1, so bars are comparable between models
   bool is_relative_residual = false;
+  bool is_log10 = false;
 };
 
 // With `unicode` false everything is ASCII. The metric's name must already be harmless (screen_name).

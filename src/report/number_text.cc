@@ -22,6 +22,13 @@ std::string significant(double value, int digits) {
   return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
 }
 
+std::string logarithm(double value) {
+  const double size = std::abs(value);
+  if (size < 100) return fmt::format("{:.2f}", value);
+  if (size < 1e5) return fmt::format("{:.1f}", value);
+  return size < 1e9 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
+
 void align_points(std::vector<std::string>& numbers) {
   const auto point = [](std::string_view number) { return std::min(number.find_first_of(".e"), number.size()); };
   std::size_t before = 0, after = 0;

@@ -9,6 +9,9 @@ namespace rankfall {
 // finite value; the whole part of a number below a million is not rounded.
 std::string significant(double value, int digits = 3);
 
+// A logarithm: -0.24, -20.3, -1688.6, -190123, -4.30e+12. Requires a finite value.
+std::string logarithm(double value);
+
 // Pads numbers so that their points (or the places where points would be) stand under each other. All get the same
 // width.
 void align_points(std::vector<std::string>& numbers);

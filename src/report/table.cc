@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "report/block_text.h"
+#include "report/depth_plot.h"
 #include "report/layer_block.h"
 #include "report/paint.h"
 #include "report/plain_table.h"
@@ -18,7 +19,7 @@
 namespace rankfall {
 namespace {
 
-constexpr std::string_view kDefaultMetric = "relative_residual.composite";
+constexpr std::string_view kDefaultMetrics[] = {"relative_residual.composite", "log10_relative_residual.composite"};
 
 std::string precision_words(const Manifest& manifest) {
   const ManifestValue* value = find(manifest, "precision");
@@ -30,15 +31,40 @@ std::string precision_words(const Manifest& manifest) {
 // The metrics to show; empty means all.
 std::vector<std::string> chosen_metrics(const Result& result, const TableOptions& options) {
   if (!options.metrics.empty()) return options.metrics;
-  const bool has_default = std::ranges::any_of(
-      result.rows, [](const Row& row) { return row.metric == kDefaultMetric && is_layer_row(row); });
-  return has_default ? std::vector<std::string>{std::string(kDefaultMetric)} : std::vector<std::string>{};
+  for (const std::string_view metric : kDefaultMetrics) {
+    const auto shows = [&](const Row& row) { return row.metric == metric && is_layer_row(row); };
+    if (std::ranges::any_of(result.rows, shows)) return {std::string(metric)};
+  }
+  return {};
 }
 
 std::vector<const Row*> rows_of(const std::vector<const Row*>& rows, std::string_view metric) {
   std::vector<const Row*> out;
   std::ranges::copy_if(rows, std::back_inserter(out), [&](const Row* row) { return row->metric == metric; });
   return out;
+}
+
+// The verdicts on a log10 block's curves, with how far plain precisions see them.
+std::vector<std::string> sentences_for(const LayerBlock& block, const Result& result) {
+  constexpr std::string_view kPrefix = "log10_";
+  if (!block.metric.starts_with(kPrefix)) return {};
+  const std::string kind = block.metric.substr(kPrefix.size(), block.metric.find('.') - kPrefix.size());
+  std::vector<std::string> sentences(block.variants.size());
+  bool any = false;
+  for (const Row& row : result.rows) {
+    if (row.model != block.model || (row.metric != "decay" && row.metric != "rounding_layer")) continue;
+    const auto variant = std::ranges::find(block.variants, row.variant);
+    if (variant == block.variants.end()) continue;
+    std::string& sentence = sentences[static_cast<std::size_t>(variant - block.variants.begin())];
+    if (row.metric == "decay" && row.kind == kind) {
+      sentence = row.verdict + sentence;
+      any = true;
+    }
+    if (row.metric == "rounding_layer" && row.mean) {
+      sentence += fmt::format("; {} ends at layer {}", row.kind == "f32" ? "float32" : "float64", *row.mean);
+    }
+  }
+  return any ? sentences : std::vector<std::string>{};
 }
 
 std::string plural(std::size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
@@ -71,7 +97,15 @@ std::string to_table(const Result& result, const TableOptions& given) {
     any_floor |= is_layer_row(*row) && row->verdict == kRoundingFloor;
   }
   const std::string precision = precision_words(result.manifest);
-  for (const LayerBlock& block : layer_blocks(rows)) out += block_text(block, precision, options) + '\n';
+  std::set<std::string> marks;
+  for (LayerBlock& block : layer_blocks(rows)) {
+    block.sentences = sentences_for(block, result);
+    out += block_text(block, precision, options) + '\n';
+    if (options.plot && block.metric.starts_with("log10_")) out += depth_plot(block, options) + '\n';
+    for (const auto& cells : block.cells) {
+      for (const LayerCell& cell : cells) marks.insert(cell.mark);
+    }
+  }
   std::erase_if(rows, [](const Row* row) { return is_layer_row(*row); });
   if (!rows.empty()) out += plain_table(rows, options) + '\n';
 
@@ -82,6 +116,10 @@ std::string to_table(const Result& result, const TableOptions& given) {
     notes.push_back(fmt::format("~ {}floor: the rounding noise of {}arithmetic, not a property of the network",
                                 options.unicode ? "·" : ".", precision));
   }
+  if (marks.contains("<f32") || marks.contains("<f64")) {
+    notes.emplace_back("<f32, <f64: beyond what float32, float64 arithmetic shows of it");
+  }
+  if (marks.contains("?")) notes.emplace_back("?: not carried by double precision either (metric log10_error)");
   notes.push_back(shown.size() == present.size()
                       ? fmt::format("{}, {}; all columns with --format csv or json", plural(result.rows.size(), "row"),
                                     plural(present.size(), "metric"))

@@ -7,13 +7,23 @@
 namespace rankfall {
 
 std::vector<const Row*> summary_rows(const Result& result) {
-  std::set<std::pair<std::string_view, std::string_view>> summarised;  // model, metric
+  using Key = std::pair<std::string_view, std::string_view>;  // model, metric
+  std::set<Key> over_seeds;
+  std::set<Key> over_samples;
+  std::set<Key> exact;
   for (const Row& row : result.rows) {
-    if (!row.seed) summarised.emplace(row.model, row.metric);
+    const Key key(row.model, row.metric);
+    if (!row.seed) over_seeds.insert(key);
+    if (!row.sample) over_samples.insert(key);
+    if (row.kind == "exact") exact.insert(key);
   }
   std::vector<const Row*> rows;
   for (const Row& row : result.rows) {
-    if (!row.seed || !summarised.contains({row.model, row.metric})) rows.push_back(&row);
+    const Key key(row.model, row.metric);
+    const bool single_seed = row.seed && over_seeds.contains(key);
+    const bool single_sample = row.sample && over_samples.contains(key);
+    const bool rounded = (row.kind == "f32" || row.kind == "f64") && exact.contains(key);
+    if (!single_seed && !single_sample && !rounded) rows.push_back(&row);
   }
   return rows;
 }

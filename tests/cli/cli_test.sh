@@ -191,6 +191,25 @@ check "images" 0 -- measure vit-base@init --pixels "$images/rgb.png" --pixels "$
 expect "two of them" grep -q '"samples": *2' "$dir/out"
 check "a text is no image" 3 "" -- measure vit-base@init --pixels "$dir/text"
 
+# The exact residual.
+deep=san:layers=5,heads=2,dim=16,std=0.1,mlp=24
+check "collapse" 0 -- collapse $deep --samples 2 --tokens 8
+expect "pure attention is doubly exponential" grep -qE '^san +doubly exponential: local exponent' "$dir/out"
+expect "float32 is marked" grep -q '<f32\|<f64' "$dir/out"
+expect "no plot unless asked for" bash -c "! grep -q 'float32 ╌' '$dir/out'"
+check "collapse with a plot" 0 -- collapse $deep --samples 2 --tokens 8 --plot
+expect "there it is" grep -q 'float32 ╌' "$dir/out"
+check "collapse of another depth" 0 -- collapse $deep --depth 30 --samples 2 --tokens 8 --variant san --format csv
+expect "as deep" grep -q ',30,,log10_residual.frobenius,-' "$dir/out"
+check "collapse of a checkpoint, repeated" 0 -- collapse "$families/bert" --ids "$families/bert/input.safetensors" --depth 7 --variant san --format json
+expect "depth is in the manifest" grep -q '"depth": *7' "$dir/out"
+expect "each sample" grep -qE '"sample": ?1,' "$dir/out"
+check "collapse, less of it" 0 -- collapse $deep --samples 2 --tokens 8 --no-floats --no-samples --format csv
+expect "no floats" bash -c "! grep -q ',f32,' '$dir/out'"
+check "collapse is a threshold" 5 "the condition holds" -- collapse $deep --samples 2 --tokens 8 --fail-if 'san:log10_relative_residual.composite@last<-50'
+check "collapse nowhere" 2 "" -- collapse $deep --depth 0
+check "collapse of nothing" 3 "no such directory" -- collapse ./none
+
 check "bench" 0 -- bench bert-tiny@init --rounds 1 --samples 2 --tokens 16 --format csv
 expect "bench gives shares" grep -q ',share_of_peak,' "$dir/out"
 

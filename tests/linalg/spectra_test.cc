@@ -71,6 +71,15 @@ TEST(Spectra, FindsAKnownSpectrum) {
   }
 }
 
+TEST(SpectralNorm, IsTheLargestSingularValue) {
+  for (const auto& [n, d] : {std::pair<Index, Index>{1, 1}, {6, 9}, {40, 6}, {33, 33}, {50, 60}}) {
+    const Matrix<double> x = random_matrix<double>(n, d, static_cast<std::uint64_t>(n));
+    EXPECT_NEAR(spectral_norm(x), singular_values<double>(x)[0], 1e-14 * spectral_norm(x)) << n << " x " << d;
+  }
+  EXPECT_EQ(spectral_norm(Matrix<double>::Zero(3, 5)), 0);
+  EXPECT_EQ(spectral_norm(Matrix<double>(0, 5)), 0);
+}
+
 TEST(Spectra, OfBlocksZerosAndOneRow) {
   EXPECT_EQ(singular_values<double>(Matrix<double>::Zero(3, 5)), std::vector<double>(3, 0.0));
   EXPECT_TRUE(singular_values<double>(Matrix<double>(0, 5)).empty());

@@ -67,6 +67,16 @@ TEST(Variants, NamesAndSpellings) {
   EXPECT_EQ(paper_variants(false).size(), 4u);
 }
 
+TEST(Variants, WithDepthRepeatsAndCuts) {
+  const Index before = bert().sizes.n_blocks;
+  for (const Index n : {Index{1}, before, before + 1, 3 * before + 2}) {
+    const Network deep = with_depth(bert(), n);
+    EXPECT_EQ(deep.sizes.n_blocks, n);
+    EXPECT_EQ(deep.layers.back().block, n - 1);
+    EXPECT_EQ(static_cast<Index>(deep.layers.size()) * before, n * static_cast<Index>(bert().layers.size()));
+  }
+}
+
 TEST(Variants, RepeatNumbersTheBlocksOn) {
   const Network three = repeat(bert(), 3);
   EXPECT_EQ(three.sizes.n_blocks, 6);

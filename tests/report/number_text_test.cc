@@ -32,6 +32,14 @@ TEST(Significant, HasThreeDigits) {
   EXPECT_EQ(significant(7e-7, 2), "7.0e-07");
 }
 
+TEST(Logarithm, KeepsWhatIsOfInterest) {
+  EXPECT_EQ(logarithm(-0.237), "-0.24");
+  EXPECT_EQ(logarithm(-20.31), "-20.31");
+  EXPECT_EQ(logarithm(-1688.62), "-1688.6");
+  EXPECT_EQ(logarithm(-190123.4), "-190123");
+  EXPECT_EQ(logarithm(-4.3e12), "-4.3e+12");
+}
+
 TEST(AlignPoints, PutsPointsUnderEachOther) {
   std::vector<std::string> numbers = {"0.612", "12.3", "~2e-07", "128", "-"};
   align_points(numbers);

@@ -23,5 +23,20 @@ TEST(SummaryRows, LeaveOutSeedsOnlyWhereAModelHasASummary) {
   EXPECT_EQ(rows[2], &result.rows[4]);
 }
 
+TEST(SummaryRows, LeaveOutSamplesAndRoundedOnes) {
+  Result result;
+  result.rows = {row("a", "x", {}), row("a", "x", {}), row("a", "x", {}), row("a", "y", {}), row("b", "x", {})};
+  result.rows[0].kind = result.rows[1].kind = "exact";
+  result.rows[1].sample = 0;
+  result.rows[2].kind = "f32";
+  result.rows[3].sample = 4;
+  result.rows[4].kind = "f64";
+  const auto rows = summary_rows(result);
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0], &result.rows[0]);
+  EXPECT_EQ(rows[1], &result.rows[3]);
+  EXPECT_EQ(rows[2], &result.rows[4]);
+}
+
 }  // namespace
 }  // namespace rankfall

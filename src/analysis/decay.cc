@@ -1,0 +1,113 @@
+#include "analysis/decay.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace rankfall {
+namespace {
+
+constexpr double kSmallestStep = 0.05;
+constexpr double kCubic = 2;  // exponents above count as doubly exponential
+constexpr double kGoodFit = 0.95;
+constexpr Index kFewest = 3;  // exponents, or points of a line
+
+double at(std::span<const double> curve, Index l) { return curve[static_cast<std::size_t>(l)]; }
+
+Index finite_length(std::span<const double> curve) {
+  const auto end = std::ranges::find_if_not(curve, [](double value) { return std::isfinite(value); });
+  return end - curve.begin();
+}
+
+// Above kCubic while falling.
+bool is_cubic(std::span<const double> curve, Index l) {
+  const auto exponent = local_exponent(curve, l);
+  return exponent && *exponent > kCubic && at(curve, l) < at(curve, l - 1);
+}
+
+struct Line {
+  double slope = 0, r2 = 0;
+};
+
+Line fit(std::span<const double> curve, Index first, Index last) {
+  const double n = static_cast<double>(last - first + 1);
+  const double middle = 0.5 * static_cast<double>(first + last);
+  double mean = 0;
+  for (Index l = first; l <= last; ++l) mean += at(curve, l) / n;
+  double xx = 0;
+  double xy = 0;
+  double yy = 0;
+  for (Index l = first; l <= last; ++l) {
+    const double x = static_cast<double>(l) - middle;
+    const double y = at(curve, l) - mean;
+    xx += x * x;
+    xy += x * y;
+    yy += y * y;
+  }
+  return {xy / xx, yy > 0 ? xy * xy / (xx * yy) : 0};
+}
+
+}  // namespace
+
+std::optional<double> local_exponent(std::span<const double> curve, Index l) {
+  if (l < 2 || l >= finite_length(curve)) return std::nullopt;
+  const double before = at(curve, l - 1) - at(curve, l - 2);
+  if (std::abs(before) < kSmallestStep) return std::nullopt;
+  return (at(curve, l) - at(curve, l - 1)) / before;
+}
+
+Decay decay_of(std::span<const double> curve) {
+  const Index last = finite_length(curve) - 1;
+  Decay decay;
+  decay.last = last;
+  Index first = last + 1;
+  while (first > 2 && is_cubic(curve, first - 1)) --first;
+  if (last + 1 - first >= kFewest) {
+    decay.kind = Decay::Kind::kDoublyExponential;
+    decay.first = first;
+    decay.low = decay.high = *local_exponent(curve, last);
+    for (Index l = first; l <= last; ++l) {
+      decay.low = std::min(decay.low, *local_exponent(curve, l));
+      decay.high = std::max(decay.high, *local_exponent(curve, l));
+    }
+    return decay;
+  }
+  first = (last + 1) / 2;
+  if (last - first + 1 < kFewest) return decay;
+  decay.first = first;
+  const Line line = fit(curve, first, last);
+  decay.slope = line.slope;
+  decay.r2 = line.r2;
+  decay.kind = line.slope < 0 && line.r2 > kGoodFit ? Decay::Kind::kExponential : Decay::Kind::kNone;
+  return decay;
+}
+
+std::string power_of_ten(double log10_value) {
+  if (log10_value >= -4 && log10_value < 6) return fmt::format("{:.3g}", std::pow(10, log10_value));
+  const double size = std::abs(log10_value);
+  if (size < 1e3) return fmt::format("10^{:.1f}", log10_value);
+  return size < 1e9 ? fmt::format("10^{:.0f}", log10_value) : fmt::format("10^({:.4g})", log10_value);
+}
+
+std::string decay_words(const Decay& decay, std::span<const double> curve) {
+  if (finite_length(curve) == 0) return "none: all tokens are equal";
+  const std::string way = fmt::format("{} at layer 0, {} at layer {}", power_of_ten(curve[0]),
+                                      power_of_ten(at(curve, decay.last)), decay.last);
+  switch (decay.kind) {
+    case Decay::Kind::kDoublyExponential:
+      return fmt::format("doubly exponential: local exponent {:.2f} to {:.2f} over layers {} to {}; {}", decay.low,
+                         decay.high, decay.first, decay.last, way);
+    case Decay::Kind::kExponential:
+      return fmt::format("exponential: a factor of {} a layer (layers {} to {}, R2 {:.4f}); {}",
+                         power_of_ten(decay.slope), decay.first, decay.last, decay.r2, way);
+    case Decay::Kind::kNone:
+      return fmt::format("none: no falling line fits layers {} to {} (R2 {:.2f}); {}", decay.first, decay.last,
+                         decay.r2, way);
+    case Decay::Kind::kTooShort:
+      break;
+  }
+  return fmt::format("too few layers to tell; {}", way);
+}
+
+}  // namespace rankfall
