@@ -67,7 +67,7 @@ void add_collapse_command(CLI::App& app) {
   sub->add_option(
          "--depth", command->depth,
          "this many blocks: random weights are drawn for as many, those of a checkpoint are used over and over")
-      ->check(CLI::Range(1, 100'000));
+      ->check(CLI::Range(1, 10'000));
   sub->add_flag("--plot", command->plot, "a line plot beside the table");
   sub->add_flag("--no-floats", command->no_floats, "do not run float32 and float64 for comparison: half the time");
   sub->add_flag("--no-samples", command->no_samples, "no rows for single samples in csv and json");

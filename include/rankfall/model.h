@@ -15,19 +15,20 @@ namespace rankfall {
 // A network with its weights.
 struct Model {
   std::string name;
+  std::string directory;  // of config.json and perhaps a tokenizer; empty for presets and specifications
   Network network;
   std::shared_ptr<const WeightSource> weights;
   bool drawn = false;              // weights are a seeded random initialisation
   std::vector<std::string> notes;  // what a person should know, e.g. layers of the file that config.json leaves out
 };
 
-// `spec` is a directory with config.json and model.safetensors (or its parts and their index), a preset at random
-// initialisation, `bert-base@init`, or a specification, `san:layers=12,heads=12,dim=768` (docs/formats.md). Weights of
-// the latter two are drawn when they are needed, from `seed`. Throws Error: kUsage on an impossible specification,
-// kInput on files that cannot be read or do not fit.
+// `spec` is a directory with config.json and model.safetensors (or its parts and their index), a preset or the network
+// of a directory's config.json at random initialisation, `bert-base@init`, `path/to/model@init`, or a specification,
+// `san:layers=12,heads=12,dim=768` (docs/formats.md). Weights of the latter are drawn when they are needed, from
+// `seed`. Throws Error: kUsage on an impossible specification, kInput on files that cannot be read or do not fit.
 RANKFALL_API Model open_model(std::string_view spec, std::uint64_t seed);
 
-// The same with another number of blocks (1 to 100,000): drawn weights are drawn for as many, those of a checkpoint are
+// The same with another number of blocks (1 to 10,000): drawn weights are drawn for as many, those of a checkpoint are
 // used again and again (with_depth in variants.h).
 RANKFALL_API Model open_model(std::string_view spec, std::uint64_t seed, Index n_blocks);
 

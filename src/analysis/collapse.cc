@@ -84,6 +84,14 @@ class FloatObserver final : public Observer<T> {
   std::span<const std::uint8_t> valid_;
 };
 
+template <class O>
+std::vector<Curve> curves_of(std::vector<std::unique_ptr<O>>& observers) {
+  std::vector<Curve> curves;
+  curves.reserve(observers.size());
+  for (auto& observer : observers) curves.push_back(std::move(observer->curve));
+  return curves;
+}
+
 std::vector<Curve> exact_curves(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
                                 double jitter, const Progress& progress) {
   std::vector<std::unique_ptr<ExactObserver>> observers;
@@ -93,9 +101,7 @@ std::vector<Curve> exact_curves(const Network& network, const WeightSource& weig
     pointers.push_back(observers.back().get());
   }
   track(network, weights, samples, pointers, {.progress = progress});
-  std::vector<Curve> curves;
-  for (auto& observer : observers) curves.push_back(std::move(observer->curve));
-  return curves;
+  return curves_of(observers);
 }
 
 template <class T>
@@ -108,9 +114,7 @@ std::vector<Curve> float_curves(const Network& network, const WeightSource& weig
     pointers.push_back(observers.back().get());
   }
   forward<T>(network, weights, samples, pointers, {.progress = progress});
-  std::vector<Curve> curves;
-  for (auto& observer : observers) curves.push_back(std::move(observer->curve));
-  return curves;
+  return curves_of(observers);
 }
 
 // What a plain precision shows, and from which layer on it is rounding; the layer is L + 1 if never.

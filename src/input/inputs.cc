@@ -191,7 +191,7 @@ Inputs random_inputs(const Network& network, const InputOptions& options, std::u
 }  // namespace
 
 InputOptions input_for(const Model& model, InputOptions options) {
-  if (options.tokenizer.empty() && !model.drawn) options.tokenizer = model.name;
+  if (options.tokenizer.empty()) options.tokenizer = model.directory;
   return options;
 }
 

@@ -270,6 +270,7 @@ Model open_checkpoint(const fs::path& directory) {
   const Config config(read_json_file(config_file), config_file.string(), ErrorKind::kInput);
   Model model;
   model.name = directory.string();
+  model.directory = model.name;
   model.network = make_network(config);
   const auto files = CheckpointFiles::open(directory);
   const bool tied = config.flag("tie_word_embeddings", model.network.family != "llama");

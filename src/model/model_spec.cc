@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "io/json_file.h"
 #include "io/json_limits.h"
 #include "model/checkpoint.h"
 #include "model/families/families.h"
@@ -147,27 +148,40 @@ void set_depth(nlohmann::json& config, Index n_blocks) {
   }
 }
 
+// What to draw: a specification's network, a preset's, or that of a checkpoint whose weights are not looked at.
+// `directory` is set in the last case. Nothing if the model is not to be drawn.
+std::optional<Config> drawn_config(std::string_view spec, std::optional<Index> n_blocks, std::string& directory) {
+  const auto config = [&](nlohmann::json json, std::string where, ErrorKind kind) {
+    if (n_blocks) set_depth(json, *n_blocks);
+    return Config(std::move(json), std::move(where), kind);
+  };
+  if (spec.starts_with(kSanPrefix)) return config(san_config(spec), std::string(spec), ErrorKind::kUsage);
+  if (!spec.ends_with(kInitSuffix)) return std::nullopt;
+  const std::string_view name = spec.substr(0, spec.size() - kInitSuffix.size());
+  if (const auto preset = preset_config(name)) {
+    return config(parse_json(*preset, spec), std::string(spec), ErrorKind::kUsage);
+  }
+  std::error_code error;
+  if (!name.empty() && std::filesystem::is_directory(name, error)) {
+    directory = name;
+    const auto file = std::filesystem::path(name) / "config.json";
+    return config(read_json_file(file), file.string(), ErrorKind::kInput);
+  }
+  throw usage(spec, fmt::format("no such preset, expected one of {}, or a directory with config.json",
+                                fmt::join(preset_names(), ", ")));
+}
+
 Model open_with_depth(std::string_view spec, std::uint64_t seed, std::optional<Index> n_blocks) {
   Model model;
-  model.name = std::string(spec);
-  nlohmann::json config;
-  if (spec.starts_with(kSanPrefix)) {
-    config = san_config(spec);
-  } else if (spec.ends_with(kInitSuffix)) {
-    const auto preset = preset_config(spec.substr(0, spec.size() - kInitSuffix.size()));
-    if (!preset) {
-      throw usage(spec, fmt::format("no such preset, expected one of {}", fmt::join(preset_names(), ", ")));
-    }
-    config = parse_json(*preset, spec);
-  } else {
-    model = open_path(spec);
-    if (n_blocks) model.network = with_depth(model.network, *n_blocks);
+  if (const auto config = drawn_config(spec, n_blocks, model.directory)) {
+    model.name = std::string(spec);
+    model.network = make_network(*config);
+    model.weights = draw_weights(model.network.tensors, seed);
+    model.drawn = true;
     return model;
   }
-  if (n_blocks) set_depth(config, *n_blocks);
-  model.network = make_network(Config(std::move(config), std::string(spec), ErrorKind::kUsage));
-  model.weights = draw_weights(model.network.tensors, seed);
-  model.drawn = true;
+  model = open_path(spec);
+  if (n_blocks) model.network = with_depth(model.network, *n_blocks);
   return model;
 }
 
@@ -176,8 +190,8 @@ Model open_with_depth(std::string_view spec, std::uint64_t seed, std::optional<I
 Model open_model(std::string_view spec, std::uint64_t seed) { return open_with_depth(spec, seed, std::nullopt); }
 
 Model open_model(std::string_view spec, std::uint64_t seed, Index n_blocks) {
-  if (n_blocks < 1 || n_blocks > 100'000) {
-    throw usage(spec, fmt::format("depth {}, expected 1 to 100000", n_blocks));
+  if (n_blocks < 1 || n_blocks > 10'000) {
+    throw usage(spec, fmt::format("depth {}, expected 1 to 10000", n_blocks));
   }
   return open_with_depth(spec, seed, n_blocks);
 }

@@ -195,7 +195,7 @@ SplitState Split::settled(State x) {
   return x;
 }
 
-SplitState Split::combine(double skip, State x, double branch, State y) {
+SplitState Split::combine(double skip, const State& x, double branch, State y) {
   if (skip == 0 && branch == 1) return y;
   add(y.mean, branch, x.mean, skip);
   add(y.residual, branch, x.residual, skip);

@@ -26,7 +26,7 @@ class Split {
   State apply(const Attention& attention, const State& x);
   State apply(const Mlp& mlp, const State& x);
   State apply(const Elementwise& elementwise, const State& x);
-  State combine(double skip, State x, double branch, State y);
+  State combine(double skip, const State& x, double branch, State y);
   void hidden(Index state, const State& x);
 
   // For norms outside blocks: weights that belong to no sub-layer.

@@ -24,12 +24,13 @@ constexpr std::array<std::string_view, 8> kAsciiSigns = {"o", "^", "#", "x", "@"
 // Characters by row and column; what is written first stays.
 class Canvas {
  public:
-  Canvas(int rows, int columns) : columns_(columns), cells_(static_cast<std::size_t>(rows * columns)) {}
+  Canvas(int rows, int columns)
+      : columns_(columns), cells_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns)) {}
 
   // False if the place is taken.
   bool put(int row, int column, std::string_view sign) {
     if (column < 0 || column >= columns_) return false;
-    std::string_view& cell = cells_[static_cast<std::size_t>(row * columns_ + column)];
+    std::string_view& cell = cells_[index(row, column)];
     if (!cell.empty()) return false;
     cell = sign;
     return true;
@@ -37,7 +38,7 @@ class Canvas {
   std::string line(int row) const {
     std::string out;
     for (int c = 0; c < columns_; ++c) {
-      const std::string_view cell = cells_[static_cast<std::size_t>(row * columns_ + c)];
+      const std::string_view cell = cells_[index(row, c)];
       out += cell.empty() ? " " : cell;
     }
     out.erase(out.find_last_not_of(' ') + 1);
@@ -45,6 +46,10 @@ class Canvas {
   }
 
  private:
+  std::size_t index(int row, int column) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(column);
+  }
+
   int columns_;
   std::vector<std::string_view> cells_;
 };
