@@ -30,7 +30,10 @@ struct Scaled {
 using ScaledRow = Scaled<RowVector<double>>;
 using ScaledMatrix = Scaled<Matrix<double>>;
 
-// X = 1 mean + residual. The residual's rows sum to zero over the tokens that are no padding; rows of padding are zero.
+// X = 1 mean + residual. Where tokens differ by less than about an eighth of their mean, `mean` is their mean over what
+// is no padding, and the residual's rows sum to zero. Where they differ by more there is nothing to keep apart: the
+// mean is zero, and the residual is X itself, so that a token that is small beside others keeps its digits too. Rows of
+// padding are zero.
 struct SplitState {
   ScaledRow mean;
   ScaledMatrix residual;
@@ -56,7 +59,7 @@ class RANKFALL_API SplitObserver {
   virtual ~SplitObserver() = default;
   // Hidden state 0..L. The reference is valid during the call only.
   virtual void hidden(Index state, const SplitState& x) = 0;
-  // Not 0: after every step all numbers are changed at random by this share of themselves. What that does to the result
+  // Not 0: at every step all numbers are changed at random by this share of themselves. What that does to the result
   // says what rounding, which does the same, has left of it.
   virtual double jitter() const { return 0; }
 };

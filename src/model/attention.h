@@ -22,8 +22,10 @@ class HeadScores {
   // query that may see no key gets a row of zeros.
   void probabilities(Index head, Index first, MutableMatrixRef<T> out) const;
 
- private:
+  // The same rows before softmax and mask.
   void logits(Index head, Index first, MutableMatrixRef<T> out) const;
+
+ private:
   void add_xlnet_positions(const XlnetPositions& xlnet, Index head, Index first, MutableMatrixRef<T> out) const;
   bool sees(Index query, Index key) const;
 

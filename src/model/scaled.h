@@ -21,9 +21,12 @@ void set_zero(Scaled<M>& x) {
 // The largest entry comes into [1, 2) by a power of two, which rounds nothing. NaN and infinity stay as they are.
 template <class M>
 void rescale(Scaled<M>& x) {
-  const double largest = x.value.size() == 0 ? 0.0 : x.value.cwiseAbs().maxCoeff();
+  const double largest = x.value.size() == 0 ? 0.0 : x.value.cwiseAbs().template maxCoeff<Eigen::PropagateNaN>();
+  if (!std::isfinite(largest)) {
+    if (x.is_zero()) x.log = 0;
+    return;
+  }
   if (largest == 0 || x.is_zero()) return set_zero(x);
-  if (!std::isfinite(largest)) return;
   const int exponent = std::ilogb(largest);
   if (exponent == 0) return;
   const int half = exponent / 2;  // 2^-exponent itself may be too large for a double

@@ -28,9 +28,15 @@ bool is_finite(const SplitState& x) {
 
 void check_split(const SplitState& x, const std::string& place) {
   if (is_finite(x)) return;
-  throw Error(ErrorKind::kNumerical,
-              fmt::format("{}: NaN or infinity, expected finite numbers; the weights may hold such a value", place));
+  throw Error(
+      ErrorKind::kNumerical,
+      fmt::format("{}: NaN or infinity, expected finite numbers; the weights may hold such a value, or states or "
+                  "logits leave the range of double",
+                  place));
 }
+
+// Differences above this share of the mean are no longer small.
+constexpr double kSmall = 0.125;
 
 // One row of a norm. The token is c + e^s C in units of the mean token's divisor, C = along u + across with u = c/|c|.
 struct NormRow {
@@ -38,45 +44,86 @@ struct NormRow {
   double across = 1;  // factor of what is across
 };
 
-// size = |c| and its logarithm, d channels, damping = eps / (mean square of the mean token + eps). The component along
-// u is changed by the division in nearly the same proportion as the mean itself; only the difference remains, and it is
+// log_size = log |c|, d channels, damping = eps / (mean square of the mean token + eps). The component along u is
+// changed by the division in nearly the same proportion as the mean itself; only the difference remains, and it is
 // formed here without subtracting the two (math.md 2).
 NormRow norm_row(double along, double across_squared, double log_size, double s, double d, double damping) {
   const double size = std::exp(log_size);
   const double es = std::exp(s);
   const double ratio = along == 0 ? 0.0 : std::exp(s - log_size) * along;  // e^s along / |c|
-  const double y = es * (size * along * (2 + ratio) + es * across_squared) / d;
-  const double w = std::sqrt(1 + y);
-  if (ratio > -1 && std::isfinite(ratio)) {
-    const double numerator = damping * along * (2 + ratio) - size * es * across_squared / d;
-    return {numerator / (w * (w + 1 + ratio)), 1 / w};
+  const double length = size * (1 + ratio);
+  const double w = std::sqrt(damping + (length * length + es * es * across_squared) / d);
+  if (ratio <= -1 || !std::isfinite(ratio)) {    // the token points the other way
+    if (es < 1e-100) return {along / w, 1 / w};  // all is far below eps, and only divided by its root
+    return {(length / w - size) / es, 1 / w};
   }
-  // The token points the other way: nothing cancels.
-  const double change = (2 * size * along + es * (along * along + across_squared)) / d;
-  return {along / w - size * change / (w * (1 + w)), 1 / w};
+  const double numerator = damping * along * (2 + ratio) - size * es * across_squared / d;
+  return {numerator / (w * (w + 1 + ratio)), 1 / w};
 }
 
 }  // namespace
 
+void Jitter::operator()(SplitState& x) {
+  if (size_ == 0) return;
+  const auto change = [&](auto& values) {
+    std::vector<float> noise(static_cast<std::size_t>(values.size()));
+    fill_normal(random_key(0, "jitter"), next_, noise, 1);
+    next_ += values.size();
+    for (Index i = 0; i < values.size(); ++i) {
+      values.data()[i] *= 1 + size_ * double{noise[static_cast<std::size_t>(i)]};
+    }
+  };
+  change(x.mean.value);
+  change(x.residual.value);
+}
+
+Index smallest_row(const MatrixRef<double>& r, std::span<const std::uint8_t> valid) {
+  Index smallest = -1;
+  double least = 0;
+  for (Index i = 0; i < r.rows(); ++i) {
+    if (!counts(valid, i)) continue;
+    const double size = r.row(i).cwiseAbs().maxCoeff();
+    if (smallest < 0 || size < least) {
+      smallest = i;
+      least = size;
+    }
+  }
+  return std::max<Index>(smallest, 0);
+}
+
 void recentre(SplitState& x, std::span<const std::uint8_t> valid) {
   Matrix<double>& r = x.residual.value;
-  ScaledRow shift{RowVector<double>::Zero(r.cols()), x.residual.log};
-  Index n = 0;
+  const std::vector<Index> rows = valid_rows(r.rows(), valid);
   for (Index i = 0; i < r.rows(); ++i) {
-    if (!counts(valid, i)) {
-      r.row(i).setZero();
-      continue;
+    if (!counts(valid, i)) r.row(i).setZero();
+  }
+  // Their mean about the first of them, so that equal rows have no residual.
+  RowVector<double> shift = RowVector<double>::Zero(r.cols());
+  if (!rows.empty()) {
+    for (const Index i : rows) shift += r.row(i) - r.row(rows[0]);
+    shift = r.row(rows[0]) + shift / static_cast<double>(rows.size());
+  }
+  double spread = 0;
+  for (const Index i : rows) {
+    spread = std::max(spread, (r.row(i) - shift).cwiseAbs().template maxCoeff<Eigen::PropagateNaN>());
+  }
+  ScaledRow mean = x.mean;
+  rescale(mean);
+  add(mean, scaled<RowVector<double>>(shift, x.residual.log));
+  if (spread > 0 && x.residual.log + std::log(spread) > mean.log + std::log(kSmall)) {
+    if (!x.mean.is_zero()) {
+      ScaledMatrix whole{Matrix<double>::Zero(r.rows(), r.cols()), x.mean.log};
+      for (const Index i : rows) whole.value.row(i) = x.mean.value;
+      rescale(whole);
+      rescale(x.residual);
+      add(x.residual, whole);
+      set_zero(x.mean);
     }
-    shift.value += r.row(i);
-    ++n;
+  } else {
+    for (const Index i : rows) r.row(i) -= shift;
+    if (spread == 0) r.setZero();
+    x.mean = std::move(mean);
   }
-  if (n > 0) shift.value /= static_cast<double>(n);
-  for (Index i = 0; i < r.rows(); ++i) {
-    if (counts(valid, i)) r.row(i) -= shift.value;
-  }
-  if (n == 1) r.setZero();
-  rescale(shift);
-  add(x.mean, shift);
   rescale(x.residual);
 }
 
@@ -91,7 +138,8 @@ SplitState linear(const SplitState& x, const WeightView<double>& w, const Vector
   return out;
 }
 
-SplitState normalised(const Norm& norm, const VectorView<double>& gain, const VectorView<double>& bias, SplitState x) {
+SplitState normalised(const Norm& norm, const VectorView<double>& gain, const VectorView<double>& bias,
+                      std::span<const std::uint8_t> valid, SplitState x) {
   const double d = static_cast<double>(x.mean.value.size());
   Matrix<double>& r = x.residual.value;
   if (norm.kind == Norm::Kind::kLayer) {
@@ -100,11 +148,16 @@ SplitState normalised(const Norm& norm, const VectorView<double>& gain, const Ve
     for (Index i = 0; i < r.rows(); ++i) r.row(i).array() -= r.row(i).sum() / d;
     rescale(x.residual);
   }
+  if (x.mean.is_zero() && !x.residual.is_zero()) {  // about a token, so that those parallel to it keep their digits
+    const RowVector<double> reference = r.row(smallest_row(r, valid));
+    for (const Index i : valid_rows(r.rows(), valid)) r.row(i) -= reference;
+    x.mean = scaled<RowVector<double>>(reference, x.residual.log);
+  }
+  const double log_eps = norm.eps > 0 ? std::log(norm.eps) : kLogZero;
   // v = |c|^2 / d + eps, in logarithms: the mean may be smaller than any double.
   const double length = x.mean.value.norm();
   const double log_length = length == 0 ? kLogZero : x.mean.log + std::log(length);
   const double log_square = 2 * log_length - std::log(d);
-  const double log_eps = norm.eps > 0 ? std::log(norm.eps) : kLogZero;
   const double top = std::max(log_square, log_eps);
   if (top == kLogZero) {
     throw Error(ErrorKind::kNumerical,
@@ -143,17 +196,19 @@ SplitState Split::norm(const Norm& norm, NormPlace place, State x) {
 }
 
 SplitState Split::norm_with(const LayerWeights<double>& weights, const Norm& norm, NormPlace /*place*/, State x) {
-  return settled(normalised(norm, weights.vector(norm.gain), weights.vector(norm.bias), std::move(x)));
+  return settled(normalised(norm, weights.vector(norm.gain), weights.vector(norm.bias), sample_->valid, std::move(x)));
 }
 
 SplitState Split::apply(const Attention& attention, const State& x) {
-  return branch_done(split_attention(attention, *layer_, *sample_, x), "attention");
+  return branch_done(split_attention(attention, *layer_, *sample_, jitter_, x), "attention");
 }
 
 SplitState Split::apply(const Mlp& mlp, const State& x) {
   const LayerWeights<double>& weights = layer_->weights;
   const auto map = [&](const Linear& f, const State& in) {
-    return linear(in, weights.matrix(f.w), weights.vector(f.b));
+    SplitState out = linear(in, weights.matrix(f.w), weights.vector(f.b));
+    jitter_(out);
+    return out;
   };
   SplitState inner;
   if (mlp.gate) {
@@ -164,6 +219,7 @@ SplitState Split::apply(const Mlp& mlp, const State& x) {
     inner = map(mlp.up, x);
     activate(mlp.act, inner);
   }
+  jitter_(inner);
   return branch_done(map(mlp.down, inner), "MLP");
 }
 
@@ -179,21 +235,12 @@ SplitState Split::branch_done(State y, const char* what) {
 }
 
 SplitState Split::settled(State x) {
-  if (jitter_ != 0) {
-    const auto change = [&](auto& values) {
-      std::vector<float> noise(static_cast<std::size_t>(values.size()));
-      fill_normal(random_key(0, "jitter"), n_jittered_, noise, 1);
-      n_jittered_ += values.size();
-      for (Index i = 0; i < values.size(); ++i) {
-        values.data()[i] *= 1 + jitter_ * double{noise[static_cast<std::size_t>(i)]};
-      }
-    };
-    change(x.mean.value);
-    change(x.residual.value);
-  }
+  jitter_(x);
   recentre(x, sample_->valid);
   return x;
 }
+
+SplitState Split::start(const MatrixRef<double>& x) { return settled(split(x, sample_->valid)); }
 
 SplitState Split::combine(double skip, const State& x, double branch, State y) {
   if (skip == 0 && branch == 1) return y;
@@ -208,18 +255,12 @@ void Split::hidden(Index state, const State& x) {
 }
 
 SplitState split(const MatrixRef<double>& x, std::span<const std::uint8_t> valid) {
-  const std::vector<Index> rows = valid_rows(x.rows(), valid);
-  SplitState state{{RowVector<double>::Zero(x.cols()), kLogZero}, {Matrix<double>::Zero(x.rows(), x.cols()), 0}};
-  if (rows.empty()) {
-    set_zero(state.residual);
-    return state;
+  SplitState state{{RowVector<double>::Zero(x.cols()), kLogZero}, {x, 0}};
+  for (Index i = 0; i < x.rows(); ++i) {
+    if (!counts(valid, i)) state.residual.value.row(i).setZero();
   }
-  const Matrix<double> centred = centred_rows<double>(x, valid);
-  RowVector<double> shift = RowVector<double>::Zero(x.cols());
-  for (const Index i : rows) shift += x.row(i) - x.row(rows[0]);
-  state.mean = scaled<RowVector<double>>(x.row(rows[0]) + shift / static_cast<double>(rows.size()));
-  for (std::size_t i = 0; i < rows.size(); ++i) state.residual.value.row(rows[i]) = centred.row(static_cast<Index>(i));
   rescale(state.residual);
+  recentre(state, valid);
   return state;
 }
 
@@ -230,23 +271,22 @@ Matrix<double> joined(const SplitState& x) {
 }
 
 SplitNorms split_norms(const SplitState& x, std::span<const std::uint8_t> valid, bool spectral) {
-  const std::vector<Index> rows = valid_rows(x.residual.value.rows(), valid);
-  ScaledMatrix part{Matrix<double>(static_cast<Index>(rows.size()), x.residual.value.cols()), x.residual.log};
-  for (std::size_t i = 0; i < rows.size(); ++i) part.value.row(static_cast<Index>(i)) = x.residual.value.row(rows[i]);
   const auto log_norms = [&](const ScaledMatrix& m) {
     const Norms n = norms<double>(m.value);
     const auto log10_of = [&](double value) {
       return value == 0 ? kLogZero : (m.log + std::log(value)) / std::log(10.0);
     };
-    const double largest = spectral ? spectral_norm(m.value) : 0;
     return LogNorms{log10_of(n.composite()), log10_of(n.one), log10_of(n.inf), log10_of(n.frobenius),
-                    spectral ? log10_of(largest) : std::numeric_limits<double>::quiet_NaN()};
+                    spectral ? log10_of(spectral_norm(m.value)) : std::numeric_limits<double>::quiet_NaN()};
   };
+  const std::vector<Index> rows = valid_rows(x.residual.value.rows(), valid);
   SplitNorms out;
-  out.residual = log_norms(part);
-  const ScaledMatrix mean{x.mean.value.replicate(part.value.rows(), 1), x.mean.log};
-  add(part, mean);
-  out.state = log_norms(part);
+  out.residual = log_norms({centred_rows<double>(x.residual.value, valid), x.residual.log});
+  ScaledMatrix state{Matrix<double>(static_cast<Index>(rows.size()), x.residual.value.cols()), x.residual.log};
+  for (std::size_t i = 0; i < rows.size(); ++i) state.value.row(static_cast<Index>(i)) = x.residual.value.row(rows[i]);
+  rescale(state);
+  add(state, {x.mean.value.replicate(state.value.rows(), 1), x.mean.log});
+  out.state = log_norms(state);
   return out;
 }
 
@@ -258,7 +298,9 @@ std::vector<SplitState> track(const Network& network, const WeightSource& weight
   states.reserve(samples.size());
   {
     const std::vector<Matrix<double>> inputs = input_states<double>(network, weights, samples);
-    for (std::size_t s = 0; s < samples.size(); ++s) states.push_back(split(inputs[s], samples[s].valid));
+    for (std::size_t s = 0; s < samples.size(); ++s) {
+      states.push_back(Split(&samples[s], observers.empty() ? nullptr : observers[s]).start(inputs[s]));
+    }
   }
   run_samples<Split, SplitObserver>(network, weights, samples, observers, states, options);
   return states;

@@ -10,6 +10,17 @@
 
 namespace rankfall {
 
+// Random changes by a share `size` of each number; none if 0. Depends on the number of values changed so far only.
+class Jitter {
+ public:
+  explicit Jitter(double size) : size_(size) {}
+  void operator()(SplitState& x);
+
+ private:
+  double size_;
+  Index next_ = 0;
+};
+
 // The domain that follows the residual below floating point: mean and residual are never added (math.md 2).
 class Split {
  public:
@@ -19,7 +30,7 @@ class Split {
 
   // `sample` and `observer` (may be null) must outlive the domain.
   Split(const Sample* sample, SplitObserver* observer)
-      : sample_(sample), observer_(observer), jitter_(observer ? observer->jitter() : 0) {}
+      : sample_(sample), observer_(observer), jitter_(observer ? observer->jitter() : 0.0) {}
 
   void enter(const Layer& layer) { layer_ = &layer; }
   State norm(const Norm& norm, NormPlace place, State x);
@@ -29,6 +40,8 @@ class Split {
   State combine(double skip, const State& x, double branch, State y);
   void hidden(Index state, const State& x);
 
+  // The state of a sample's input.
+  State start(const MatrixRef<double>& x);
   // For norms outside blocks: weights that belong to no sub-layer.
   State norm_with(const LayerWeights<double>& weights, const Norm& norm, NormPlace place, State x);
 
@@ -39,19 +52,22 @@ class Split {
 
   const Sample* sample_;
   SplitObserver* observer_;
-  double jitter_;
-  Index n_jittered_ = 0;
+  Jitter jitter_;
   const Layer* layer_ = nullptr;
 };
 
-// The row mean of the residual part, over tokens that are no padding, moves into the mean; rows of padding become zero;
-// both parts are rescaled.
+// Brings a state into the form that SplitState describes, and both parts to scale: the row mean of the residual part
+// moves into the mean, or the mean into the residual.
 void recentre(SplitState& x, std::span<const std::uint8_t> valid);
 
 // x W^T + 1 b: the mean goes along as one more row of the product. The residual keeps the scale it has.
 SplitState linear(const SplitState& x, const WeightView<double>& w, const VectorView<double>& b);
 
 // LayerNorm or RMSNorm; gain and bias may be empty. The result is not re-centred.
-SplitState normalised(const Norm& norm, const VectorView<double>& gain, const VectorView<double>& bias, SplitState x);
+SplitState normalised(const Norm& norm, const VectorView<double>& gain, const VectorView<double>& bias,
+                      std::span<const std::uint8_t> valid, SplitState x);
+
+// The row, of those that are no padding, whose largest entry is smallest.
+Index smallest_row(const MatrixRef<double>& r, std::span<const std::uint8_t> valid);
 
 }  // namespace rankfall

@@ -16,7 +16,10 @@ constexpr double kInverseRootTwoPi = 0.39894228040143267794;
 // Normal distribution, right in both tails.
 double cdf(double x) { return 0.5 * std::erfc(-x * kRootHalf); }
 double density(double x) { return kInverseRootTwoPi * std::exp(-0.5 * x * x); }
-double logistic(double x) { return 1 / (1 + std::exp(-x)); }
+double logistic(double x) {
+  const double e = std::exp(-std::abs(x));
+  return x < 0 ? e / (1 + e) : 1 / (1 + e);
+}
 
 // tanh(x) / x.
 double tanh_ratio(double x) {

@@ -1,7 +1,10 @@
 #include "model/split_attention.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "model/attention_impl.h"
 #include "model/dense.h"
@@ -19,7 +22,7 @@ ScaledRow segment(const ScaledRow& x, Index first, Index width) {
 }
 
 ScaledMatrix columns(const ScaledMatrix& x, Index first, Index width) {
-  return {x.value.middleCols(first, width), x.log};
+  return scaled<Matrix<double>>(x.value.middleCols(first, width), x.log);
 }
 
 ScaledRow plus(ScaledRow x, const VectorView<double>& y) {
@@ -47,9 +50,11 @@ struct Projections {
   const Attention& attention;
   const LoadedLayer<double>& layer;
   const Sample& sample;
-  SplitState q, k, v;      // k, v: [n, n_kv_heads * d_head]
-  Index reference = 0;     // the first token that is no padding
-  bool same_keys = false;  // every query sees the same keys: all that are no padding
+  SplitState q, k, v;                         // k, v: [n, n_kv_heads * d_head]
+  Index reference = 0;                        // a token that is no padding, the smallest
+  bool same_keys = false;                     // every query sees the same keys: all that are no padding
+  bool centred = false;                       // rows of residuals sum to zero
+  const HeadScores<double>* whole = nullptr;  // plain logits, where mean and residual are not apart
 
   Index n() const { return v.residual.value.rows(); }
   bool is_valid(Index i) const { return sample.valid.empty() || sample.valid[static_cast<std::size_t>(i)] != 0; }
@@ -79,6 +84,13 @@ Head head_of(const Projections& p, Index head) {
   const RowVector<double> reference = h.a.value.row(p.reference);
   h.a.value.rowwise() -= reference;
   add(h.q, scaled<RowVector<double>>(reference, h.a.log));
+  if (!p.centred) {  // keys about that token, too: the rest is constant along rows
+    const RowVector<double> key = h.b.value.row(p.reference);
+    for (Index j = 0; j < p.n(); ++j) {
+      if (p.is_valid(j)) h.b.value.row(j) -= key;
+    }
+    add(h.k, scaled<RowVector<double>>(key, h.b.log));
+  }
   return h;
 }
 
@@ -308,14 +320,13 @@ Reference reference_of(const Projections& p, const RowVector<double>& r) {
   return out;
 }
 
-// q^T V. Since the rows of V sum to zero it is (q - 1/n)^T V, which keeps its digits when r is small.
+// q^T V. Where the rows of V sum to zero it is (q - 1/n)^T V, which keeps its digits when r is small.
 ScaledRow mean_of_values(const Projections& p, const ScaledRow& r, const Reference& reference, const ScaledMatrix& v) {
   const Index n = r.value.size();
   const double size = share(r.log, 0);
-  if (r.is_zero()) return scaled<RowVector<double>>(RowVector<double>::Zero(v.value.cols()), kLogZero);
   RowVector<double> weights = reference.q;
   double log = 0;
-  if (2 * size <= 0.5) {  // |r| < 2 size
+  if (p.centred && 2 * size <= 0.5) {  // |r| < 2 size
     double sum = 0;
     double count = 0;
     for (Index j = 0; j < n; ++j) {
@@ -335,7 +346,7 @@ ScaledRow mean_of_values(const Projections& p, const ScaledRow& r, const Referen
 // Rows of D without column j*, whose part is in the differences V_j - V_j* that D is multiplied by.
 class Deviations {
  public:
-  Deviations(const Projections& p, const Reference& reference) : p_(p), q_(reference) {}
+  Deviations(const Projections& p, Index head, const Reference& reference) : p_(p), head_(head), q_(reference) {}
 
   // From rows first.. of E.
   ScaledMatrix from(Index first, ScaledMatrix e) const {
@@ -351,10 +362,23 @@ class Deviations {
       e.log += q_.log_rest;
       return e;
     }
-    for (Index i = 0; i < e.value.rows(); ++i) {
-      if (p_.is_valid(first + i)) large_row(first + i, size, e.value.row(i));
+    Matrix<double> whole;
+    if (p_.whole) {
+      whole.resize(e.value.rows(), e.value.cols());
+      p_.whole->logits(head_, first, whole);
     }
-    e.log = 0;
+    // Rows have their own scales.
+    std::vector<double> logs(static_cast<std::size_t>(e.value.rows()), kLogZero);
+    for (Index i = 0; i < e.value.rows(); ++i) {
+      if (!p_.is_valid(first + i)) continue;
+      logs[static_cast<std::size_t>(i)] =
+          large_row(first + i, size, p_.whole ? whole.row(i).data() : nullptr, e.value.row(i));
+    }
+    e.log = *std::ranges::max_element(logs);
+    for (Index i = 0; i < e.value.rows(); ++i) {
+      const double log = logs[static_cast<std::size_t>(i)];
+      if (log != e.log) e.value.row(i) *= share(log, e.log);
+    }
     return e;
   }
 
@@ -369,39 +393,58 @@ class Deviations {
     for (Index j = 0; j < row.size(); ++j) row(j) = q_.rest(j) * (row(j) - m) / divisor;
   }
 
-  // The same where differences are not small, keys that are not seen having e^E = 0; from two softmaxes where e^E could
-  // leave the range of double, or the peak is not seen.
-  void large_row(Index i, double size, MatrixRow row) const {
+  // The same where differences are not small, keys that are not seen having e^E = 0. From two softmaxes where e^E could
+  // leave the range of double, where the peak is not seen, and where the row differs from q altogether, so that nothing
+  // cancels. Returns the logarithm of the row's scale.
+  double large_row(Index i, double size, const double* whole, MatrixRow row) const {
     constexpr double kLargest = 30;
+    constexpr double kAltogether = 0.1;
     row *= size;
-    bool direct = !p_.sees(i, q_.peak);
+    const bool sees_peak = p_.sees(i, q_.peak);
+    bool direct = !sees_peak;
     for (Index j = 0; j < row.size(); ++j) direct |= row(j) > kLargest && p_.sees(i, j);
-    if (direct) return direct_row(i, row);
+    if (direct) return direct_row(i, sees_peak, whole, row);
+    RowVector<double> em(row.size());
     double m = 0;
-    double sum = q_.q(q_.peak);
+    double sum = 0;
+    double change = 0;
     for (Index j = 0; j < row.size(); ++j) {
-      row(j) = p_.sees(i, j) ? std::expm1(row(j)) : -1.0;
-      if (j == q_.peak) continue;
-      m += q_.q(j) * row(j);
-      sum += q_.q(j) * (1 + row(j));
+      em(j) = p_.sees(i, j) ? std::expm1(row(j)) : -1.0;
+      m += q_.rest(j) * em(j);
+      sum += q_.rest(j) * (1 + em(j));
+      change += q_.rest(j) * std::abs(em(j));
     }
-    for (Index j = 0; j < row.size(); ++j) row(j) = q_.q(j) * (row(j) - m) / sum;
-    row(q_.peak) = 0;
+    const double rest = std::exp(q_.log_rest);
+    if (whole && rest * change > kAltogether) return direct_row(i, sees_peak, whole, row);
+    const double divisor = q_.q(q_.peak) + rest * sum;
+    for (Index j = 0; j < row.size(); ++j) row(j) = q_.rest(j) * (em(j) - rest * m) / divisor;
+    return q_.log_rest;
   }
 
-  void direct_row(Index i, MatrixRow row) const {
+  // P - q, both in units of the largest entry of either outside the peak. Logits are the whole ones where there are
+  // any.
+  double direct_row(Index i, bool sees_peak, const double* whole, MatrixRow row) const {
     double largest = kLogZero;
     for (Index j = 0; j < row.size(); ++j) {
-      row(j) = p_.sees(i, j) ? row(j) + q_.r(j) : kLogZero;
+      row(j) = !p_.sees(i, j) ? kLogZero : whole ? whole[j] : row(j) + q_.r(j);
       largest = std::max(largest, row(j));
     }
-    for (Index j = 0; j < row.size(); ++j) row(j) = std::exp(row(j) - largest);
-    row /= row.sum();
-    row -= q_.q;
+    double sum = 0;
+    double unit = sees_peak ? q_.log_rest : 0;
+    for (Index j = 0; j < row.size(); ++j) {
+      row(j) -= largest;
+      sum += std::exp(row(j));
+      if (j != q_.peak) unit = std::max(unit, row(j));
+    }
+    if (unit > -300) unit = 0;
+    const double rest = share(q_.log_rest, unit);
+    for (Index j = 0; j < row.size(); ++j) row(j) = std::exp(row(j) - unit) / sum - rest * q_.rest(j);
     row(q_.peak) = 0;
+    return unit;
   }
 
   const Projections& p_;
+  Index head_;
   const Reference& q_;
 };
 
@@ -437,7 +480,7 @@ HeadOutput head_output(const Projections& p, Index index, const Kind& positions)
 
   const RowVector<double> peak = head.v.value.row(reference.peak);
   const Matrix<double> values = head.v.value.rowwise() - peak;
-  const Deviations deviations(p, reference);
+  const Deviations deviations(p, index, reference);
   for (Index first = 0; first < p.n(); first += kQueryRows) {
     const ScaledMatrix dev = deviations.from(first, logits.differences(first, std::min(kQueryRows, p.n() - first)));
     ScaledMatrix block{Matrix<double>(dev.value.rows(), d), dev.log + head.v.log};
@@ -483,18 +526,38 @@ SplitState side_by_side(const std::vector<HeadOutput>& heads, Index n, Index d) 
 }  // namespace
 
 SplitState split_attention(const Attention& attention, const LoadedLayer<double>& layer, const Sample& sample,
-                           const SplitState& x) {
-  const auto project = [&](const Linear& f) { return linear(x, layer.weights.matrix(f.w), layer.weights.vector(f.b)); };
+                           Jitter& jitter, const SplitState& x) {
+  const auto project = [&](const Linear& f) {
+    SplitState out = linear(x, layer.weights.matrix(f.w), layer.weights.vector(f.b));
+    jitter(out);
+    return out;
+  };
   Projections p{attention, layer, sample, project(attention.q), project(attention.k), project(attention.v)};
-  while (p.reference + 1 < p.n() && !p.is_valid(p.reference)) ++p.reference;
+  p.reference = smallest_row(x.residual.value, sample.valid);
+  p.centred = !x.mean.is_zero();
+  Index first = 0;
   Index last = p.n() - 1;
-  while (last > p.reference && !p.is_valid(last)) --last;
+  while (first < last && !p.is_valid(first)) ++first;
+  while (last > first && !p.is_valid(last)) --last;
   const Mask& mask = attention.mask;
-  p.same_keys = !mask.causal && (mask.window == 0 || last - std::max(p.reference, mask.global) <= mask.window);
+  p.same_keys = !mask.causal && (mask.window == 0 || last - std::max(first, mask.global) <= mask.window);
+  Matrix<double> queries;
+  Matrix<double> keys;
+  std::optional<HeadScores<double>> whole;
+  if (!p.centred) {
+    queries = joined(p.q);
+    keys = joined(p.k);
+    if (std::holds_alternative<RotaryPositions>(attention.positions)) {
+      rotate_heads(layer, attention.d_head, queries);
+      rotate_heads(layer, attention.d_head, keys);
+    }
+    p.whole = &whole.emplace(attention, layer, queries, keys, sample.valid, sample.segments);
+  }
   std::vector<HeadOutput> heads(static_cast<std::size_t>(attention.n_heads));
   parallel_for(attention.n_heads, [&](Index head) { heads[static_cast<std::size_t>(head)] = head_output(p, head); });
-  return linear(side_by_side(heads, p.n(), attention.d_head), layer.weights.matrix(attention.o.w),
-                layer.weights.vector(attention.o.b));
+  SplitState mixed = side_by_side(heads, p.n(), attention.d_head);
+  jitter(mixed);
+  return linear(mixed, layer.weights.matrix(attention.o.w), layer.weights.vector(attention.o.b));
 }
 
 }  // namespace rankfall

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model/layer_loader.h"
+#include "model/split.h"
 #include <rankfall/sample.h>
 #include <rankfall/split.h>
 
@@ -12,6 +13,6 @@ namespace rankfall {
 // query and E_ij formed from the terms that make up the difference, each with its own scale. With q = softmax(r) the
 // head's output is 1 (v + q^T V) + D V, where D = P - 1 q^T is formed from E and has E's scale, not P's rounding.
 SplitState split_attention(const Attention& attention, const LoadedLayer<double>& layer, const Sample& sample,
-                           const SplitState& x);
+                           Jitter& jitter, const SplitState& x);
 
 }  // namespace rankfall

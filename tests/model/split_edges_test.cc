@@ -149,7 +149,7 @@ struct AfterNorm {
   double ours, truth;
 };
 AfterNorm after_norm(const Norm& norm, const Matrix<double>& x) {
-  SplitState state = normalised(norm, kNone, kNone, split(x, {}));
+  SplitState state = normalised(norm, kNone, kNone, {}, split(x, {}));
   recentre(state, {});
   Matrix<Wide> truth = x.cast<Wide>();
   normalise_rows<Wide>(norm, VectorView<Wide>(nullptr, 0), VectorView<Wide>(nullptr, 0), truth);
