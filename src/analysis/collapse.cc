@@ -27,11 +27,13 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// The changes by which digits are counted are this many times the rounding of double; samples it is done for.
+// The changes by which digits are counted are this many times the rounding of double.
 constexpr double kJitterRoundings = 256;
-constexpr std::size_t kJittered = 2;
 // A change of log10 beyond this is no longer a small one: the value is not carried at all.
 constexpr double kLargestChange = 0.1;
+constexpr const char* kNotCarried = "not carried by double precision";
+constexpr const char* kExactlyZero = "exactly 0";
+constexpr const char* kBelowRange = "below 10^(-10^308)";
 // A precision is at its end where it is off by more than this in log10.
 constexpr double kOff = 0.05;
 
@@ -127,9 +129,13 @@ struct FloatRun {
 
 using Value = std::function<double(const Curve&, Index)>;
 
+// Over the samples that have a value: tokens that are equal have no residual, and no logarithm of it.
 Statistics over_samples(std::span<const Curve> curves, Index layer, const Value& value) {
   Statistics statistics;
-  for (const Curve& curve : curves) statistics.add(value(curve, layer));
+  for (const Curve& curve : curves) {
+    const double x = value(curve, layer);
+    if (std::isfinite(x)) statistics.add(x);
+  }
   return statistics;
 }
 
@@ -149,11 +155,14 @@ std::vector<double> series(const Curve& curve, const Value& value) {
   for (std::size_t l = 0; l < curve.size(); ++l) out.push_back(value(curve, static_cast<Index>(l)));
   return out;
 }
-// The mean over samples.
+// The mean over samples; -infinity from where a sample that had a value has none.
 std::vector<double> mean_series(std::span<const Curve> curves, const Value& value) {
   std::vector<double> out;
+  const Index n = over_samples(curves, 0, value).n();
   for (std::size_t l = 0; l < curves[0].size(); ++l) {
-    out.push_back(over_samples(curves, static_cast<Index>(l), value).mean().value_or(-INFINITY));
+    const Statistics statistics = over_samples(curves, static_cast<Index>(l), value);
+    const bool all = statistics.n() == n && n > 0;
+    out.push_back(all ? statistics.mean().value_or(-INFINITY) : -INFINITY);
   }
   return out;
 }
@@ -189,17 +198,17 @@ FloatRun float_run(const char* kind, const Network& network, const WeightSource&
   return run;
 }
 
-// What double leaves uncertain in log10 of the residual, by state: from the distance between the curves and those with
-// jitter. Infinity where nothing is known.
-std::vector<double> errors_of(std::span<const Curve> exact, std::span<const Curve> jittered) {
-  std::vector<double> errors(exact[0].size(), 0);
-  for (std::size_t s = 0; s < jittered.size(); ++s) {
-    for (std::size_t l = 0; l < errors.size(); ++l) {
+// What double leaves uncertain in log10 of the residual, by sample and state: from the distance between the curves and
+// those with jitter. Infinity where nothing is known.
+std::vector<std::vector<double>> errors_of(std::span<const Curve> exact, std::span<const Curve> jittered) {
+  std::vector<std::vector<double>> errors(exact.size(), std::vector<double>(exact[0].size(), 0));
+  for (std::size_t s = 0; s < exact.size(); ++s) {
+    for (std::size_t l = 0; l < exact[s].size(); ++l) {
       const double truth = exact[s][l].residual.composite;
       if (truth == jittered[s][l].residual.composite) continue;
       const double change = std::abs(truth - jittered[s][l].residual.composite);
       const bool known = change <= kLargestChange + 1e-8 * std::abs(truth);
-      errors[l] = std::max(errors[l], known ? change / kJitterRoundings : INFINITY);
+      errors[s][l] = known ? change / kJitterRoundings : INFINITY;
     }
   }
   return errors;
@@ -209,7 +218,7 @@ std::vector<double> errors_of(std::span<const Curve> exact, std::span<const Curv
 class Rows {
  public:
   Rows(std::string model, std::string variant, std::vector<Curve> exact, std::vector<FloatRun> floats,
-       std::vector<double> errors)
+       std::vector<std::vector<double>> errors)
       : model_(std::move(model)),
         variant_(std::move(variant)),
         exact_(std::move(exact)),
@@ -249,18 +258,26 @@ class Rows {
     row.n = statistics.n();
   }
 
-  // What a value is below of, or that there is none.
-  std::string verdict(Index layer, bool has_value) const {
-    if (!has_value) {
-      // Logarithms end near -1e308.
-      double before = 0;
-      for (Index l = 0; l < layer; ++l) {
-        const double value = exact_[0][static_cast<std::size_t>(l)].residual.composite;
-        if (std::isfinite(value)) before = value;
-      }
-      return before < -1e300 ? "below 10^(-10^308)" : "exactly 0";
+  // The largest error of all samples; infinity if one is not known.
+  double error(Index layer) const {
+    double largest = 0;
+    for (const auto& errors : errors_) largest = std::max(largest, errors[static_cast<std::size_t>(layer)]);
+    return largest;
+  }
+
+  // Why a sample has no logarithm there. Logarithms end near -1e308.
+  static const char* no_value(const Curve& curve, Index layer) {
+    for (Index l = layer; l-- > 0;) {
+      const double before = curve[static_cast<std::size_t>(l)].residual.composite;
+      if (std::isfinite(before)) return before < -1e300 ? kBelowRange : kExactlyZero;
     }
-    if (errors_[static_cast<std::size_t>(layer)] > kOff) return "not carried by double precision";
+    return kExactlyZero;
+  }
+
+  // What is to be said of the mean at a layer.
+  std::string verdict(Index layer, bool has_value) const {
+    if (!has_value) return no_value(exact_[0], layer);
+    if (!std::isfinite(error(layer))) return kNotCarried;
     std::string verdict;
     for (const FloatRun& run : floats_) {
       if (!run.curves.empty() && layer >= run.rounding_layer) {
@@ -294,11 +311,16 @@ class Rows {
       row.n = steps.n();
       set_power(row, steps.mean());
     }
-    Row& row = add(l, "log10_error", "exact");
-    const double error = errors_[static_cast<std::size_t>(l)];
-    if (std::isfinite(error)) row.mean = error;
-    row.n = static_cast<Index>(std::min(kJittered, exact_.size()));
-    if (!row.mean) row.verdict = "not carried by double precision";
+    set_error(add(l, "log10_error", "exact"), error(l)).n = static_cast<Index>(exact_.size());
+  }
+
+  static Row& set_error(Row& row, double error) {
+    if (std::isfinite(error)) {
+      row.mean = error;
+    } else {
+      row.verdict = kNotCarried;
+    }
+    return row;
   }
 
   static Value step(const Value& value) {
@@ -331,7 +353,7 @@ class Rows {
   void rounding(const FloatRun& run) {
     Row& row = add(std::nullopt, "rounding_layer", run.kind);
     if (!run.failure.empty()) {
-      row.verdict = run.failure;
+      row.verdict = "fails: " + run.failure;
     } else if (run.rounding_layer < n_states()) {
       row.mean = static_cast<double>(run.rounding_layer);
     } else {
@@ -340,13 +362,26 @@ class Rows {
   }
 
   void decay(const char* kind, const Value& value) {
-    const std::vector<double> curve = mean_series(exact_, value);
+    std::vector<double> curve = mean_series(exact_, value);
+    std::string rest;  // what became of the curve after its end
+    for (std::size_t l = 0; l < curve.size() && rest.empty() && std::isfinite(curve[0]); ++l) {
+      const Index layer = static_cast<Index>(l);
+      if (std::isfinite(curve[l]) && !std::isfinite(error(layer))) {
+        rest = fmt::format("; from layer {} on double precision does not carry it", layer);
+        curve.resize(l);
+      } else if (!std::isfinite(curve[l]) && l > 0) {
+        const bool below =
+            std::ranges::any_of(exact_, [&](const Curve& c) { return no_value(c, layer) == kBelowRange; });
+        rest = fmt::format("; {} from layer {} on", below ? kBelowRange : kExactlyZero, layer);
+        curve.resize(l);
+      }
+    }
     const Decay decay = decay_of(curve);
     Row& row = add(std::nullopt, "decay", kind);
     if (decay.kind == Decay::Kind::kDoublyExponential) row.mean = local_exponent(curve, decay.last);
     if (decay.kind == Decay::Kind::kExponential) row.mean = std::pow(10, decay.slope);
     row.n = static_cast<Index>(exact_.size());
-    row.verdict = decay_words(decay, curve);
+    row.verdict = decay_words(decay, curve) + rest;
   }
 
   void sample_state(std::size_t s, Index l) {
@@ -355,10 +390,16 @@ class Rows {
       row.sample = static_cast<Index>(s);
       return row;
     };
+    const double error = errors_[s][static_cast<std::size_t>(l)];
     const auto put_value = [&](std::string metric, std::optional<double> value) {
       Row& row = put(std::move(metric));
-      if (value && std::isfinite(*value)) row.mean = value;
-      if (value && !std::isfinite(*value)) row.verdict = verdict(l, false);
+      if (!value) return;
+      if (std::isfinite(*value)) {
+        row.mean = value;
+        if (!std::isfinite(error)) row.verdict = kNotCarried;
+      } else {
+        row.verdict = no_value(exact_[s], l);
+      }
     };
     for (const NamedNorm& norm : kNorms) {
       put_value(fmt::format("log10_residual.{}", norm.name), residual_of(norm.value)(exact_[s], l));
@@ -372,12 +413,13 @@ class Rows {
       const double change = step(residual)(exact_[s], l);
       set_power(put("growth_factor"), std::isfinite(change) ? std::optional(change) : std::nullopt);
     }
+    set_error(put("log10_error"), error);
   }
 
   std::string model_, variant_;
   std::vector<Curve> exact_;
   std::vector<FloatRun> floats_;
-  std::vector<double> errors_;
+  std::vector<std::vector<double>> errors_;  // by sample and state
   std::vector<Row> rows_;
 };
 
@@ -387,17 +429,17 @@ std::vector<Row> collapse_variant(const Model& model, const Variant& variant, st
   const WeightSource& weights = *model.weights;
   // Shares of the time, roughly.
   const auto part = [&](double first, double size) { return part_of(progress, first, 1, "", size); };
-  const double exact_share = options.floats ? 0.5 : 0.9;
+  const double exact_share = options.floats ? 0.34 : 0.5;
   try {
     auto exact = exact_curves(network, weights, samples, 0, part(0, exact_share));
-    const auto few = samples.first(std::min(kJittered, samples.size()));
     const auto jittered =
-        exact_curves(network, weights, few, kJitterRoundings * std::numeric_limits<double>::epsilon(), {});
-    std::vector<double> errors = errors_of(exact, jittered);
+        exact_curves(network, weights, samples, kJitterRoundings * std::numeric_limits<double>::epsilon(),
+                     part(exact_share, exact_share));
+    auto errors = errors_of(exact, jittered);
     std::vector<FloatRun> floats;
     if (options.floats) {
-      floats.push_back(float_run<float>("f32", network, weights, samples, exact, part(0.5, 0.17)));
-      floats.push_back(float_run<double>("f64", network, weights, samples, exact, part(0.67, 0.33)));
+      floats.push_back(float_run<float>("f32", network, weights, samples, exact, part(0.68, 0.1)));
+      floats.push_back(float_run<double>("f64", network, weights, samples, exact, part(0.78, 0.22)));
     }
     return Rows(model.name, variant.name, std::move(exact), std::move(floats), std::move(errors))
         .make(options.each_sample);
@@ -431,6 +473,17 @@ void check_size(const Model& model, const CollapseOptions& options, const InputS
     plan.drawn = model.drawn;
     check_memory(apply(variant, model.network), plan);
   }
+}
+
+// Samples of one token have no residual, and are in no mean.
+std::vector<std::string> notes_on(std::span<const Sample> samples) {
+  const auto is_single = [](const Sample& sample) {
+    return sample.valid.empty() ? sample.n_tokens() == 1 : std::ranges::count(sample.valid, 1) == 1;
+  };
+  const auto n = std::ranges::count_if(samples, is_single);
+  if (n == 0) return {};
+  return {fmt::format("{} of {} samples have one token only: they have no residual, and are left out of means", n,
+                      samples.size())};
 }
 
 void add_rows(const Model& model, std::span<const Sample> samples, const CollapseOptions& options, double first,
@@ -478,6 +531,7 @@ Result collapse(std::span<const std::string> models, const CollapseOptions& opti
     check_size(job.model, options, size);
     provenance.add(job.model, job.inputs.source, size);
     provenance.add_notes(job.inputs.notes);
+    provenance.add_notes(notes_on(job.inputs.samples));
     jobs.push_back(std::move(job));
   }
   provenance.write(result.manifest);

@@ -102,6 +102,8 @@ std::string decay_words(const Decay& decay, std::span<const double> curve) {
       return fmt::format("exponential: a factor of {} a layer (layers {} to {}, R2 {:.4f}); {}",
                          power_of_ten(decay.slope), decay.first, decay.last, decay.r2, way);
     case Decay::Kind::kNone:
+      if (decay.slope >= 0)
+        return fmt::format("none: it does not fall over layers {} to {}; {}", decay.first, decay.last, way);
       return fmt::format("none: no falling line fits layers {} to {} (R2 {:.2f}); {}", decay.first, decay.last,
                          decay.r2, way);
     case Decay::Kind::kTooShort:

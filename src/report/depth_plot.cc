@@ -27,13 +27,12 @@ class Canvas {
   Canvas(int rows, int columns)
       : columns_(columns), cells_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns)) {}
 
-  // False if the place is taken.
-  bool put(int row, int column, std::string_view sign) {
-    if (column < 0 || column >= columns_) return false;
+  // What stands there now.
+  std::string_view put(int row, int column, std::string_view sign) {
+    if (column < 0 || column >= columns_) return "";
     std::string_view& cell = cells_[index(row, column)];
-    if (!cell.empty()) return false;
-    cell = sign;
-    return true;
+    if (cell.empty()) cell = sign;
+    return cell;
   }
   std::string line(int row) const {
     std::string out;
@@ -88,9 +87,10 @@ std::string depth_plot(const LayerBlock& block, const TableOptions& options) {
     }
   }
   for (std::size_t v = 0; v < curves.size(); ++v) {
+    const std::string_view sign = signs[v % signs.size()];
     for (const Point& point : curves[v]) {
       for (const int shift : {0, 1, 2, -1, -2}) {  // beside each other where curves meet
-        if (canvas.put(point.row, point.column + shift, signs[v % signs.size()])) break;
+        if (canvas.put(point.row, point.column + shift, sign) == sign) break;
       }
     }
   }

@@ -15,6 +15,7 @@ std::string short_mark(std::string_view verdict) {
   if (verdict == "below float32") return "<f32";
   if (verdict == "below float64") return "<f64";
   if (verdict == "not carried by double precision") return "?";
+  if (verdict.starts_with("below 10^(")) return "<<";
   return verdict == "exactly 0" ? "= 0" : "";
 }
 

@@ -60,8 +60,12 @@ std::vector<std::string> sentences_for(const LayerBlock& block, const Result& re
       sentence = row.verdict + sentence;
       any = true;
     }
+    const std::string_view precision = row.kind == "f32" ? "float32" : "float64";
     if (row.metric == "rounding_layer" && row.mean) {
-      sentence += fmt::format("; {} ends at layer {}", row.kind == "f32" ? "float32" : "float64", *row.mean);
+      sentence += fmt::format("; {} ends at layer {}", precision, *row.mean);
+    }
+    if (row.metric == "rounding_layer" && row.verdict.starts_with("fails")) {
+      sentence += fmt::format("; {} fails (csv and json say how)", precision);
     }
   }
   return any ? sentences : std::vector<std::string>{};
@@ -119,6 +123,7 @@ std::string to_table(const Result& result, const TableOptions& given) {
   if (marks.contains("<f32") || marks.contains("<f64")) {
     notes.emplace_back("<f32, <f64: beyond what float32, float64 arithmetic shows of it");
   }
+  if (marks.contains("<<")) notes.emplace_back("<<: below 10^(-10^308), where logarithms end");
   if (marks.contains("?")) notes.emplace_back("?: not carried by double precision either (metric log10_error)");
   notes.push_back(shown.size() == present.size()
                       ? fmt::format("{}, {}; all columns with --format csv or json", plural(result.rows.size(), "row"),

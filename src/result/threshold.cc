@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -154,6 +155,18 @@ std::string to_string(const Threshold& threshold) {
                      sign(threshold.comparison), threshold.value);
 }
 
+namespace {
+
+// A row's value; of the logarithm of a residual that is gone, minus infinity.
+std::optional<double> comparable(const Row& row) {
+  if (row.mean && std::isfinite(*row.mean)) return row.mean;
+  const bool is_gone = row.verdict == "exactly 0" || row.verdict.starts_with("below 10^(");
+  if (!row.mean && is_gone && row.metric.starts_with("log10_")) return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<Row> violations(const Threshold& threshold, const Result& result) {
   Rows rows = summary_rows(result);
   keep(rows, threshold, threshold.metric, &Row::metric, "metric");
@@ -163,9 +176,10 @@ std::vector<Row> violations(const Threshold& threshold, const Result& result) {
   std::vector<Row> found;
   bool any_value = false;
   for (const Row* row : rows) {
-    if (!row->mean || !std::isfinite(*row->mean)) continue;
+    const std::optional<double> value = comparable(*row);
+    if (!value) continue;
     any_value = true;
-    if (holds(threshold, *row->mean)) found.push_back(*row);
+    if (holds(threshold, *value)) found.push_back(*row);
   }
   if (!any_value) nothing_to_compare(threshold, "none of the rows it is about has a value");
   return found;

@@ -55,7 +55,10 @@ TEST(SplitActivation, DividedDifferencesAreRightToRounding) {
 class FactorSource final : public WeightSource {
  public:
   FactorSource(const Model& model, std::string part_of_name, double factor)
-      : model_(model), part_(std::move(part_of_name)), factor_(factor) {}
+      : model_(model), part_(std::move(part_of_name)), factor_(factor) {
+    const auto fits = [&](const TensorSpec& spec) { return spec.name.find(part_) != std::string::npos; };
+    EXPECT_TRUE(std::ranges::any_of(model.network.tensors, fits)) << part_;
+  }
 
   TensorData rows(int tensor, Index first, Index count) const override {
     const TensorSpec& spec = model_.network.tensors[static_cast<std::size_t>(tensor)];
@@ -101,13 +104,69 @@ TEST(SplitEdges, AttentionSinks) {
   }
 }
 
+// The same with residuals that are not small: what the sink leaves is below any double.
+TEST(SplitEdges, AttentionSinksBelowTheRangeOfDouble) {
+  const Model model = open_model("san:layers=2,heads=1,dim=8,std=0.4,norm=none,features=8", 3);
+  const Network network = apply(variant_named("san"), model.network);
+  double deepest = 0;
+  for (const double mean : {30.0, 60.0, 100.0, 150.0}) {
+    for (const double residual : {0.5, 2.0, 10.0}) {
+      const Depth depth = compare<1500>(network, *model.weights, hidden(6, 8, mean, residual),
+                                        std::to_string(mean) + " " + std::to_string(residual));
+      deepest = std::min(deepest, depth.residual);
+    }
+  }
+  EXPECT_LT(deepest, -400);
+}
+
+// A token far larger than the others, or far smaller: norms make them equal again, and their digits must still be
+// there.
+TEST(SplitEdges, OutlierTokens) {
+  for (const char* norm : {"pre", "none"}) {
+    const Model model = open_model(std::string("san:layers=2,heads=2,dim=8,std=0.3,features=8,mlp=8,norm=") + norm, 3);
+    for (const char* variant : {"san", "full"}) {
+      const Network network = apply(variant_named(variant), model.network);
+      for (const double factor : {1e4, 1e8, 1e-6, 0.0}) {
+        Sample sample = hidden(6, 8, 1, 1);
+        std::get<HiddenState>(sample.content).values.row(2) *= factor;
+        compare<400>(network, *model.weights, sample, std::string(norm) + variant + std::to_string(factor));
+      }
+    }
+  }
+  const Model llama = open_small(small_configs()[1], 3);
+  for (const double factor : {1e4, 1e8, 1e-6}) {
+    Sample sample = hidden(6, 16, 1, 1);
+    std::get<HiddenState>(sample.content).values.row(2) *= factor;
+    compare<100>(llama.network, *llama.weights, sample, "llama " + std::to_string(factor));
+  }
+}
+
+TEST(SplitEdges, QueriesAndKeysWhoseProductUnderflows) {
+  const Model model = open_model("san:layers=2,heads=2,dim=8,std=0.4,norm=none,features=8,bias=0", 3);
+  const Network network = apply(variant_named("san"), model.network);
+  const FactorSource queries(model, ".q.weight", 1e-200);
+  Model scaled = model;
+  scaled.weights = std::make_shared<FactorSource>(queries);
+  const FactorSource both(scaled, ".k.weight", 1e-200);
+  const Depth depth = compare<1500>(network, both, hidden(4, 8, 1, 1), "query and key 1e-200");
+  EXPECT_LT(depth.residual, -350);
+}
+
+TEST(SplitEdges, ANotANumberIsAnErrorAndNotZero) {
+  const Model model = open_model("san:layers=1,heads=2,dim=8,std=0.4,norm=none,features=8", 3);
+  const FactorSource nothing(model, ".v.", std::numeric_limits<double>::quiet_NaN());
+  const Sample sample = hidden(4, 8, 1, 1);
+  EXPECT_THROW(track(model.network, nothing, std::span(&sample, 1), {}), Error);
+}
+
 // Position terms far smaller than the content's, at first: cubic decay until they are all that is left.
 TEST(SplitEdges, TinyPositionTermsOfXlnet) {
   const Model model = open_model("san:layers=3,heads=2,dim=8,std=0.5,norm=none,relative=xlnet,features=8,bias=1", 3);
   const Network network = repeat(apply(variant_named("san"), model.network), 4);
   for (const double factor : {1e-3, 1e-12, 1e-40, 0.0}) {
-    const FactorSource weights(model, "r", factor);
-    compare<900>(network, weights, hidden(6, 8, 1, 1), "positions " + std::to_string(factor));
+    const FactorSource weights(model, ".r.weight", factor);
+    const Depth depth = compare<900>(network, weights, hidden(6, 8, 1, 1), "positions " + std::to_string(factor));
+    EXPECT_LT(depth.relative, -5);
   }
 }
 
