@@ -57,7 +57,7 @@ std::vector<std::string> sentences_for(const LayerBlock& block, const Result& re
     if (variant == block.variants.end()) continue;
     std::string& sentence = sentences[static_cast<std::size_t>(variant - block.variants.begin())];
     if (row.metric == "decay" && row.kind == kind) {
-      sentence = row.verdict + sentence;
+      sentence.insert(0, row.verdict);
       any = true;
     }
     const std::string_view precision = row.kind == "f32" ? "float32" : "float64";
