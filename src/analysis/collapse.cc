@@ -276,8 +276,8 @@ class Rows {
 
   // What is to be said of the mean at a layer.
   std::string verdict(Index layer, bool has_value) const {
-    if (!has_value) return no_value(exact_[0], layer);
     if (!std::isfinite(error(layer))) return kNotCarried;
+    if (!has_value) return no_value(exact_[0], layer);
     std::string verdict;
     for (const FloatRun& run : floats_) {
       if (!run.curves.empty() && layer >= run.rounding_layer) {
@@ -366,7 +366,7 @@ class Rows {
     std::string rest;  // what became of the curve after its end
     for (std::size_t l = 0; l < curve.size() && rest.empty() && std::isfinite(curve[0]); ++l) {
       const Index layer = static_cast<Index>(l);
-      if (std::isfinite(curve[l]) && !std::isfinite(error(layer))) {
+      if (!std::isfinite(error(layer))) {
         rest = fmt::format("; from layer {} on double precision does not carry it", layer);
         curve.resize(l);
       } else if (!std::isfinite(curve[l]) && l > 0) {
@@ -394,10 +394,10 @@ class Rows {
     const auto put_value = [&](std::string metric, std::optional<double> value) {
       Row& row = put(std::move(metric));
       if (!value) return;
-      if (std::isfinite(*value)) {
-        row.mean = value;
-        if (!std::isfinite(error)) row.verdict = kNotCarried;
-      } else {
+      if (std::isfinite(*value)) row.mean = value;
+      if (!std::isfinite(error)) {
+        row.verdict = kNotCarried;
+      } else if (!row.mean) {
         row.verdict = no_value(exact_[s], l);
       }
     };
