@@ -105,7 +105,8 @@ void recentre(SplitState& x, std::span<const std::uint8_t> valid) {
   }
   double spread = 0;
   for (const Index i : rows) {
-    spread = std::max(spread, (r.row(i) - shift).cwiseAbs().template maxCoeff<Eigen::PropagateNaN>());
+    const double distance = (r.row(i) - shift).cwiseAbs().template maxCoeff<Eigen::PropagateNaN>();
+    if (!(distance <= spread)) spread = distance;  // NaN stays
   }
   ScaledRow mean = x.mean;
   rescale(mean);
