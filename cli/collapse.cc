@@ -68,8 +68,9 @@ void add_collapse_command(CLI::App& app) {
          "--depth", command->depth,
          "this many blocks: random weights are drawn for as many, those of a checkpoint are used over and over")
       ->check(CLI::Range(1, 10'000));
-  sub->add_flag("--plot", command->plot, "a line plot beside the table");
-  sub->add_flag("--no-floats", command->no_floats, "do not run float32 and float64 for comparison: half the time");
+  sub->add_flag("--plot", command->plot, "a line plot under the table");
+  sub->add_flag("--no-floats", command->no_floats,
+                "do not run float32 and float64 for comparison: a third of the time less");
   sub->add_flag("--no-samples", command->no_samples, "no rows for single samples in csv and json");
   add_input_options(*sub, command->options.input);
   add_seed_option(*sub, command->options.seed);
