@@ -11,14 +11,12 @@
 #include "analysis/part_of.h"
 #include "analysis/provenance.h"
 #include "input/inputs.h"
-#include "linalg/blas_info.h"
 #include "model/memory.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/measure.h>
-#include <rankfall/parallel.h>
 
 namespace rankfall {
 namespace {
@@ -117,10 +115,6 @@ std::vector<Row> make_rows(const std::string& model, const std::string& variant,
   return rows;
 }
 
-std::vector<Variant> variants_or_default(const MeasureOptions& options) {
-  return options.variants.empty() ? paper_variants(false) : options.variants;
-}
-
 MemoryPlan memory_plan(const Model& model, const InputSize& size, std::span<const std::size_t> chosen,
                        const MeasureOptions& options) {
   const auto of_whole_attention = [](std::size_t i) { return all_metrics()[i].kind == MetricKind::kAttention; };
@@ -143,17 +137,7 @@ std::vector<Cell> measure_variant(const Model& model, const Variant& variant, st
 }
 
 Manifest manifest_of(const MeasureOptions& options) {
-  Manifest manifest = base_manifest();
-  add(manifest, "precision", options.precision == Precision::kF32 ? "f32" : "f64");
-  add(manifest, "threads", std::int64_t{threads()});
-  add(manifest, "blas", blas_description());
-  add(manifest, "residual", "about the token mean");
-  std::vector<std::string> names;
-  for (const Variant& variant : variants_or_default(options)) names.push_back(variant.name);
-  add(manifest, "variants", names);
-  const auto variants = variants_or_default(options);
-  add(manifest, "as_published", std::ranges::any_of(variants, &Variant::as_published));
-  return manifest;
+  return run_manifest(options.precision == Precision::kF32 ? "f32" : "f64", variants_or_paper(options.variants));
 }
 
 }  // namespace
@@ -161,7 +145,7 @@ Manifest manifest_of(const MeasureOptions& options) {
 Result measure(const Model& model, std::span<const Sample> samples, const MeasureOptions& options) {
   Result result{"measure", manifest_of(options), {}};
   const auto chosen = select_metrics(options.metrics);
-  const auto variants = variants_or_default(options);
+  const auto variants = variants_or_paper(options.variants);
   for (std::size_t v = 0; v < variants.size(); ++v) {
     check_memory(apply(variants[v], model.network), memory_plan(model, size_of(samples), chosen, options));
     const Progress progress = part_of(options.progress, static_cast<double>(v), static_cast<double>(variants.size()),
@@ -187,7 +171,7 @@ Result measure(std::span<const std::string> models, const MeasureOptions& option
   add(result.manifest, "seeds", std::int64_t{options.n_seeds});
 
   const auto chosen = select_metrics(options.metrics);
-  const auto variants = variants_or_default(options);
+  const auto variants = variants_or_paper(options.variants);
   const double floor = floor_of(options.precision);
   // What can be refused is refused before the first long computation.
   std::vector<Inputs> given;  // from a file: the same for every seed

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "linalg/blas_info.h"
 #include "result/manifest.h"
+#include <rankfall/parallel.h>
 
 namespace rankfall {
 namespace {
@@ -56,6 +58,24 @@ void Provenance::write(Manifest& manifest) const {
   add_numbers(manifest, "samples", samples_);
   add_numbers(manifest, "tokens", tokens_);
   if (!notes_.empty()) rankfall::add(manifest, "notes", notes_);
+}
+
+std::vector<Variant> variants_or_paper(const std::vector<Variant>& variants) {
+  return variants.empty() ? paper_variants(false) : variants;
+}
+
+Manifest run_manifest(std::string_view precision, const std::vector<Variant>& variants) {
+  Manifest manifest = base_manifest();
+  add(manifest, "precision", std::string(precision));
+  add(manifest, "threads", std::int64_t{threads()});
+  add(manifest, "blas", blas_description());
+  add(manifest, "residual", "about the token mean");
+  std::vector<std::string> names;
+  names.reserve(variants.size());
+  for (const Variant& variant : variants) names.push_back(variant.name);
+  add(manifest, "variants", names);
+  add(manifest, "as_published", std::ranges::any_of(variants, &Variant::as_published));
+  return manifest;
 }
 
 }  // namespace rankfall

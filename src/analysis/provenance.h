@@ -1,11 +1,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "input/inputs.h"
 #include <rankfall/model.h>
 #include <rankfall/result.h>
+#include <rankfall/variants.h>
 
 namespace rankfall {
 
@@ -23,5 +25,11 @@ class Provenance {
  private:
   std::vector<std::string> models_, weights_, digests_, inputs_, samples_, tokens_, notes_;
 };
+
+// The variants themselves, or the four of the paper as labelled if there are none.
+std::vector<Variant> variants_or_paper(const std::vector<Variant>& variants);
+
+// What every analysis of variants says of itself: precision, threads, BLAS, what residuals are about, the variants.
+Manifest run_manifest(std::string_view precision, const std::vector<Variant>& variants);
 
 }  // namespace rankfall

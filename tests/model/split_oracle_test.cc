@@ -62,6 +62,34 @@ TEST_P(SplitOracle, SixtyBlocksWithSkips) {
   }
 }
 
+// The published ALBERT without MLP keeps its activation, with the MLP's skip and norm.
+TEST(SplitOracleOf, ActivationsAlone) {
+  const Model model = open_small(
+      R"({"model_type": "albert", "hidden_size": 12, "num_hidden_layers": 3, "num_attention_heads": 3, "intermediate_size": 20,
+          "embedding_size": 6, "vocab_size": 50, "max_position_embeddings": 16, "hidden_act": "gelu_new",
+          "initializer_range": 0.3})",
+      3);
+  for (const PaperVariant variant : {PaperVariant::kSan, PaperVariant::kSanSkip}) {
+    const Network network = repeat(as_published(model.network, variant), 3);
+    ASSERT_TRUE(std::ranges::any_of(
+        network.layers, [](const SubLayer& layer) { return std::holds_alternative<Elementwise>(layer.f); }));
+    const Depth depth = compare<1000>(network, *model.weights, random_samples(network, 4, 1, 5)[0], "albert");
+    EXPECT_LT(depth.relative, variant == PaperVariant::kSan ? -50 : 0);
+  }
+}
+
+TEST(SplitOracleOf, SegmentsOfXlnet) {
+  const Model model = open_model("san:layers=3,heads=2,dim=8,std=0.4,vocab=50,norm=post,relative=xlnet", 3);
+  for (const char* name : {"san", "full"}) {
+    const Network network = repeat(apply(variant_named(name), model.network), 3);
+    Sample sample = random_samples(network, 5, 1, 6)[0];
+    sample.segments = {0, 0, 1, 1, 0, 1};
+    compare<400>(network, *model.weights, sample, name);
+    sample.valid = {0, 1, 1, 1, 1, 0};
+    compare<400>(network, *model.weights, sample, name);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Small, SplitOracle, testing::ValuesIn(all_small_networks()),
                          [](const auto& test) { return std::to_string(test.index); });
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "report/lines.h"
 #include "report/screen_text.h"
 
 namespace rankfall {
@@ -23,18 +24,6 @@ LayerBlock block() {
   };
   block.cells = {cells({-0.2, -0.2, -0.2, -0.2}), cells({-0.2, -2, -20, -200})};
   return block;
-}
-
-std::vector<std::string> lines(const std::string& text) {
-  std::vector<std::string> out(1);
-  for (const char c : text) {
-    if (c == '\n') {
-      out.emplace_back();
-    } else {
-      out.back() += c;
-    }
-  }
-  return out;
 }
 
 TEST(DepthPlot, DoublyExponentialDecayIsAStraightLine) {

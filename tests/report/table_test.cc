@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "report/lines.h"
 #include "report/screen_text.h"
 #include "result/manifest.h"
 #include <rankfall/report.h>
@@ -38,18 +39,6 @@ Result example() {
     result.rows.push_back(row("bert", "full", layer, "rank.stable", 12.5));
   }
   return result;
-}
-
-std::vector<std::string> lines(const std::string& text) {
-  std::vector<std::string> out(1);
-  for (const char c : text) {
-    if (c == '\n') {
-      out.emplace_back();
-    } else {
-      out.back() += c;
-    }
-  }
-  return out;
 }
 
 TEST(Table, ShowsAtAGlanceWhoIsDead) {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/collapse_curves.h"
+#include <rankfall/result.h>
+
+namespace rankfall {
+
+// Everything about one variant, as collapse.h says; with each_sample also the rows of single samples.
+std::vector<Row> collapse_rows(const std::string& model, const std::string& variant, CollapseCurves curves,
+                               bool each_sample);
+
+}  // namespace rankfall
