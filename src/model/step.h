@@ -36,4 +36,14 @@ typename D::State step(D& d, const SubLayer& layer, typename D::State x) {
   return layer.post ? d.norm(*layer.post, NormPlace::kPost, std::move(z)) : z;
 }
 
+// The transpose of a step whose parts are linear: from a direction at its end to the direction at its beginning.
+template <class D>
+typename D::State step_back(D& d, const SubLayer& layer, typename D::State y) {
+  using State = typename D::State;
+  State z = layer.post ? d.norm_back(*layer.post, NormPlace::kPost, std::move(y)) : std::move(y);
+  State x = std::visit([&](const auto& f) -> State { return d.apply_back(f, z); }, layer.f);
+  if (layer.pre) x = d.norm_back(*layer.pre, NormPlace::kPre, std::move(x));
+  return d.combine(layer.skip, std::move(z), layer.branch, std::move(x));
+}
+
 }  // namespace rankfall

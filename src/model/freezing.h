@@ -1,0 +1,78 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "model/dense.h"
+#include "model/frozen_layer.h"
+
+namespace rankfall {
+
+// Follows one sample's forward pass sub-layer by sub-layer, in order.
+class FrozenObserver {
+ public:
+  virtual ~FrozenObserver() = default;
+  // A sub-layer that the pass has just left; valid during the call only.
+  virtual void layer(const FrozenLayer& f) = 0;
+  // The final norm, if the network has one; f.layer is null.
+  virtual void final_norm(const FrozenLayer& f, const Norm& norm) = 0;
+  virtual void hidden(Index /*state*/, const MatrixRef<double>& /*x*/) {}
+};
+
+// Dense<double> that keeps what freezes a sub-layer while it is in it: P of one layer is alive at a time.
+class Freezing {
+ public:
+  using Scalar = double;
+  using State = Matrix<double>;
+  using Layer = LoadedLayer<double>;
+
+  // `sample` and `observer` must outlive the domain.
+  Freezing(const Sample* sample, FrozenObserver* observer);
+
+  void enter(const Layer& layer);
+  State norm(const Norm& norm, NormPlace place, State x) { return dense_.norm(norm, place, std::move(x)); }
+  State apply(const Attention& attention, const State& x) { return dense_.apply(attention, x); }
+  State apply(const Mlp& mlp, const State& x) { return dense_.apply(mlp, x); }
+  State apply(const Elementwise& elementwise, const State& x) { return dense_.apply(elementwise, x); }
+  State combine(double skip, State x, double branch, State y) {
+    capture_->frozen.input = x;
+    return dense_.combine(skip, std::move(x), branch, std::move(y));
+  }
+  void leave() { observer_->layer(capture_->frozen); }
+  void hidden(Index state, const State& x);
+  State norm_with(const LayerWeights<double>& weights, const Norm& norm, NormPlace place, State x);
+
+ private:
+  struct Capture : Observer<double> {
+    Needs needs() const override;
+    void attention(Index block, Index head, const MatrixRef<double>& p) override;
+    void norm_scales(Index layer, NormPlace place, const RowVectorRef<double>& scales) override;
+    void branch(Index layer, const MatrixRef<double>& y) override;
+    FrozenLayer frozen;
+  };
+
+  std::unique_ptr<Capture> capture_;  // has an address that stays
+  Dense<double> dense_;
+  FrozenObserver* observer_;
+};
+
+// Keeps frozen sub-layers, with weights of their own.
+class FrozenRecorder final : public FrozenObserver {
+ public:
+  void layer(const FrozenLayer& f) override { keep(f); }
+  void final_norm(const FrozenLayer& f, const Norm& /*norm*/) override { keep(f); }
+
+  // In the order of the pass; a final norm last.
+  std::vector<FrozenLayer> layers;
+
+ private:
+  void keep(const FrozenLayer& f);
+  std::vector<std::unique_ptr<LayerWeights<double>>> weights_;
+};
+
+// Runs the forward pass for each sample under its observer; returns the last states, final norm applied.
+std::vector<Matrix<double>> freeze(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
+                                   std::span<FrozenObserver* const> observers, std::vector<Matrix<double>> inputs,
+                                   const ForwardOptions& options);
+
+}  // namespace rankfall

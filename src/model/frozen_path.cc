@@ -1,0 +1,85 @@
+#include "model/frozen_path.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace rankfall {
+
+CentredMatrix FrozenPath::norm(const Norm& norm, NormPlace place, State x) {
+  if (x.residual.rows() > 0) x = norm_linear(*layer_, norm, place, valid_, std::move(x));
+  if (!begins_here(Origin::Kind::kBias)) return x;
+  const RowVector<double> shift = norm_shift(*layer_, norm);
+  if (place == NormPlace::kPre) {
+    shift_ = shift;
+  } else if (shift.size() > 0) {
+    if (x.residual.rows() == 0) {
+      x.mean.setZero(shift.size());
+      x.residual.setZero(layer_->scales(place).size(), shift.size());
+    }
+    x.mean += shift;
+  }
+  return x;
+}
+
+CentredMatrix FrozenPath::apply(const Attention& attention, const State& x) {
+  if (begins_here(Origin::Kind::kBias)) {
+    const Matrix<double> constant = attention_constant(*layer_, attention, shift_);
+    return constant.rows() > 0 ? centred(constant, valid_) : State{};
+  }
+  if (!head_ || x.residual.rows() == 0) return {};
+  return head_linear(*layer_, attention, *head_, valid_, x);
+}
+
+CentredMatrix FrozenPath::combine(double skip, State x, double branch, State y) const {
+  const auto scale = [](double factor, State& z) {
+    if (factor == 1) return;
+    z.mean *= factor;
+    z.residual *= factor;
+  };
+  scale(branch, y);
+  // A head instead of the skip, or what begins here, to which nothing but its own beginning is added.
+  if (head_ || skip == 0 || x.residual.rows() == 0) return y;
+  scale(skip, x);
+  if (y.residual.rows() > 0) {
+    x.mean += y.mean;
+    x.residual += y.residual;
+  }
+  return x;
+}
+
+CentredMatrix path_step(const Origin& origin, std::span<const std::uint8_t> valid, const FrozenLayer& f,
+                        const std::optional<Norm>& final_norm, std::optional<Index> head, CentredMatrix x) {
+  FrozenPath domain(origin, valid);
+  domain.choose(head);
+  domain.enter(f);
+  if (!f.layer) return domain.norm(*final_norm, NormPlace::kFinal, std::move(x));
+  return step(domain, *f.layer, std::move(x));
+}
+
+bool is_choice(const Origin& origin, const FrozenLayer& f) {
+  return f.layer && std::holds_alternative<Attention>(f.layer->f) &&
+         (origin.kind == Origin::Kind::kEmbedding || *origin.block < f.block);
+}
+
+std::vector<Origin> new_origins(const FrozenLayer& f) {
+  const Origin bias{Origin::Kind::kBias, f.block};
+  if (!f.layer || std::holds_alternative<Attention>(f.layer->f)) return {bias};
+  return {{Origin::Kind::kMlp, f.block}, bias};
+}
+
+std::string to_string(const Path& path) {
+  std::string text;
+  for (const Head& head : path.heads) {
+    text += fmt::format("{}L{}H{}", text.empty() ? "" : " > ", head.block, head.head);
+  }
+  return text.empty() ? "skips only" : text;
+}
+
+Matrix<double> CentredMatrix::joined() const {
+  Matrix<double> out = residual;
+  if (out.rows() > 0) out.rowwise() += mean;
+  return out;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <rankfall/decompose.h>
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+// Outputs first .. first + count of a linear map.
+Linear outputs_of(Linear f, Index first, Index count) {
+  if (f.w.transposed) {
+    f.w.col += first;
+    f.w.cols = count;
+  } else {
+    f.w.row += first;
+    f.w.rows = count;
+  }
+  if (f.b) {
+    f.b->col += first;
+    f.b->cols = count;
+  }
+  return f;
+}
+
+Linear inputs_of(Linear f, Index first, Index count) {
+  if (f.w.transposed) {
+    f.w.row += first;
+    f.w.rows = count;
+  } else {
+    f.w.col += first;
+    f.w.cols = count;
+  }
+  return f;
+}
+
+TensorSlice row_of(TensorSlice slice, Index row) {
+  slice.row += row;
+  slice.rows = 1;
+  return slice;
+}
+TensorSlice columns_of(TensorSlice slice, Index first, Index count) {
+  slice.col += first;
+  slice.cols = count;
+  return slice;
+}
+
+Positions positions_of(const NoPositions& none, Index /*head*/, Index /*d*/) { return none; }
+Positions positions_of(const RotaryPositions& rotary, Index /*head*/, Index /*d*/) { return rotary; }
+Positions positions_of(T5Positions t5, Index head, Index /*d*/) {
+  t5.bias = columns_of(t5.bias, head, 1);
+  return t5;
+}
+Positions positions_of(XlnetPositions xlnet, Index head, Index d) {
+  xlnet.r = outputs_of(xlnet.r, head * d, d);
+  for (TensorSlice* table : {&xlnet.u, &xlnet.v, &xlnet.s}) *table = row_of(*table, head);
+  xlnet.segment_embedding = columns_of(xlnet.segment_embedding, head * d, d);
+  return xlnet;
+}
+
+// Attention with one of its heads; the output's bias stays.
+Attention head_of(const Attention& all, Index head) {
+  const Index d = all.d_head;
+  const Index kv_head = head * all.n_kv_heads / all.n_heads;
+  Attention one = all;
+  one.n_heads = one.n_kv_heads = 1;
+  one.q = outputs_of(all.q, head * d, d);
+  one.k = outputs_of(all.k, kv_head * d, d);
+  one.v = outputs_of(all.v, kv_head * d, d);
+  one.o = inputs_of(all.o, head * d, d);
+  one.positions = std::visit([&](const auto& p) { return positions_of(p, head, d); }, all.positions);
+  return one;
+}
+
+}  // namespace
+
+Network rerun_network(const Network& network, const Path& path) {
+  if (path.origin.kind != Origin::Kind::kEmbedding) {
+    throw Error(ErrorKind::kUsage, fmt::format("a path from {} cannot be run again by itself; expected the embedding",
+                                               to_string(path.origin)));
+  }
+  Network out = network;
+  out.layers.clear();
+  Index n_blocks = 0;
+  for (const Head& head : path.heads) {
+    for (SubLayer layer : network.layers) {
+      if (layer.block != head.block) continue;
+      if (const auto* attention = std::get_if<Attention>(&layer.f)) {
+        if (head.head < 0 || head.head >= attention->n_heads) {
+          throw Error(ErrorKind::kUsage,
+                      fmt::format("head L{}H{}: the block has {} heads", head.block, head.head, attention->n_heads));
+        }
+        // LayerNorm without gain; its eps is the model's own where it has one.
+        Norm plain;
+        const std::optional<Norm>& own = layer.post ? layer.post : layer.pre;
+        if (own) plain.eps = own->eps;
+        layer.f = head_of(*attention, head.head);
+        layer.skip = 0;
+        layer.post = plain;
+      }
+      layer.block = n_blocks;
+      out.layers.push_back(std::move(layer));
+    }
+    ++n_blocks;
+  }
+  out.sizes.n_blocks = n_blocks;
+  out.sizes.n_heads = 1;
+  return out;
+}
+
+}  // namespace rankfall
