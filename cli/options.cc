@@ -11,19 +11,24 @@
 
 namespace rankfall::cli {
 
-void add_variant_options(CLI::App& app, VariantOptions& options) {
+void add_variant_options(CLI::App& app, VariantOptions& options, const std::string& usual) {
   app.add_option("--variant", options.named, "full, san, san+mlp, san+skip or no-norm; repeatable")
       ->type_name("NAME")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->default_str(usual);
   app.add_option("--without", options.without,
                  "remove parts: attn_skip, mlp, mlp_skip, norm, joined by commas; each occurrence is a variant")
       ->type_name("PARTS")
       ->allow_extra_args(false);
+}
+
+void add_variant_options(CLI::App& app, VariantOptions& options) {
+  add_variant_options(app, options, "");
   app.add_flag("--as-published", options.as_published,
                "the four variants as the published code ran them, not as it labelled them");
 }
 
-std::vector<Variant> chosen_variants(const VariantOptions& options) {
+std::vector<Variant> chosen_variants(const VariantOptions& options, std::vector<Variant> usual) {
   if (options.as_published) {
     if (!options.without.empty() || !options.named.empty()) {
       throw Error(ErrorKind::kUsage,
@@ -41,7 +46,7 @@ std::vector<Variant> chosen_variants(const VariantOptions& options) {
       }
     }
   }
-  return variants.empty() ? paper_variants(false) : variants;
+  return variants.empty() ? usual : variants;
 }
 
 void add_threads_option(CLI::App& app) {

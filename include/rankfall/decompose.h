@@ -150,10 +150,13 @@ struct AdjointShares {
   Matrix<double> mlp, bias;
   // (token, length): the embedding of each input token.
   Matrix<double> tokens;
+  // (token, length): the mean, over all paths of the length, of row `reach` of P_path; empty unless asked for.
+  Matrix<double> reach;
 };
 
 struct AdjointOptions {
-  bool by_length = true;  // false: all lengths together, as length 0; dearer by L/2 times if true
+  bool by_length = true;       // false: all lengths together, as length 0; dearer by L/2 times if true
+  std::optional<Index> reach = std::nullopt;  // an output token; needs by_length
 };
 
 // One list of directions a sample, each of the output's shape: G as a function of the output, which it gets.

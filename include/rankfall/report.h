@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,5 +45,23 @@ RANKFALL_API Result from_json(std::string_view text, std::string_view where);
 // Writes the whole file or none of it.
 RANKFALL_API void save(const Result& result, const std::filesystem::path& file, Format format,
                        const TableOptions& options = {});
+
+// The same row by row, for results that are too large for memory: CSV, JSON, or as a table one line for the rows of
+// each path. Rows of `head` are not written. A file appears when finish() is called, complete or not at all.
+class RANKFALL_API ResultStream {
+ public:
+  ResultStream(const Result& head, Format format, std::function<void(std::string_view text)> sink);
+  ResultStream(const Result& head, Format format, const std::filesystem::path& file);
+  ~ResultStream();
+  ResultStream(const ResultStream&) = delete;
+  ResultStream& operator=(const ResultStream&) = delete;
+
+  void add(const Row& row);
+  void finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace rankfall

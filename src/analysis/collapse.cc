@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "analysis/collapse_rows.h"
+#include "analysis/opened_models.h"
 #include "analysis/part_of.h"
 #include "analysis/provenance.h"
 #include "input/inputs.h"
@@ -71,39 +72,18 @@ Result collapse(const Model& model, std::span<const Sample> samples, const Colla
 }
 
 Result collapse(std::span<const std::string> models, const CollapseOptions& options) {
-  if (models.empty()) throw Error(ErrorKind::kUsage, "no model given");
   Result result{"collapse", run_manifest("f64, mean and residual apart", variants_of(options)), {}};
   add(result.manifest, "seed", options.seed);
   if (options.depth) add(result.manifest, "depth", std::int64_t{*options.depth});
-
-  // What can be refused is refused before the first long computation.
-  struct Job {
-    Model model;
-    Inputs inputs;
-  };
-  std::vector<Job> jobs;
-  Provenance provenance;
-  for (const std::string& spec : models) {
-    if (std::ranges::find(jobs, spec, [](const Job& job) { return job.model.name; }) != jobs.end()) {
-      throw Error(ErrorKind::kUsage, fmt::format("model '{}' is given twice", spec));
-    }
-    Job job;
-    job.model = options.depth ? open_model(spec, options.seed, *options.depth) : open_model(spec, options.seed);
-    const Network& network = job.model.network;
-    if (!options.input.from_file()) check_size(job.model, options, random_size(network, options.input));
-    job.inputs = open_inputs(network, input_for(job.model, options.input), options.seed);
-    const InputSize size = size_of(job.inputs.samples);
-    check_size(job.model, options, size);
-    provenance.add(job.model, job.inputs.source, size);
-    provenance.add_notes(job.inputs.notes);
-    provenance.add_notes(notes_on(job.inputs.samples));
-    jobs.push_back(std::move(job));
-  }
-  provenance.write(result.manifest);
+  OpenedModels opened =
+      open_models(models, options.seed, options.depth, options.input,
+                  [&](const Model& model, const InputSize& size) { check_size(model, options, size); });
+  for (const OpenedModel& job : opened.jobs) opened.provenance.add_notes(notes_on(job.inputs.samples));
+  opened.provenance.write(result.manifest);
   const double per_model = static_cast<double>(variants_of(options).size());
-  for (std::size_t m = 0; m < jobs.size(); ++m) {
-    add_rows(jobs[m].model, jobs[m].inputs.samples, options, static_cast<double>(m) * per_model,
-             static_cast<double>(jobs.size()) * per_model, result);
+  for (std::size_t m = 0; m < opened.jobs.size(); ++m) {
+    add_rows(opened.jobs[m].model, opened.jobs[m].inputs.samples, options, static_cast<double>(m) * per_model,
+             static_cast<double>(opened.jobs.size()) * per_model, result);
   }
   return result;
 }

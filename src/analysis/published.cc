@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -10,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "analysis/published_data.h"
-#include "base/dcheck.h"
+#include "analysis/published_table.h"
 #include <rankfall/error.h>
 #include <rankfall/published.h>
 
@@ -43,30 +42,14 @@ std::optional<std::string_view> our_name(const std::array<Name, N>& names, std::
   return std::nullopt;
 }
 
-template <class Number>
-Number parse_number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) throw Bug("embedded fig2.csv: bad number");
-  return value;
-}
-
 // model,state,variant,layer,mean,std_low,std_high
 std::vector<Point> published_points() {
   std::vector<Point> points;
-  std::string_view rest = kPublishedFig2;
-  while (!rest.empty()) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    std::array<std::string_view, 5> fields;
-    for (auto& field : fields) {
-      field = line.substr(0, line.find(','));
-      line.remove_prefix(std::min(line.size(), field.size() + 1));
-    }
+  for (const auto& fields : published_table(kPublishedFig2)) {
     const auto model = our_name(kModels, fields[0]);
     const auto variant = our_name(kVariants, fields[2]);
     if (!model || !variant || fields[1] != "init") continue;
-    points.push_back({*model, *variant, parse_number<Index>(fields[3]), parse_number<double>(fields[4])});
+    points.push_back({*model, *variant, published_number<Index>(fields[3]), published_number<double>(fields[4])});
   }
   return points;
 }

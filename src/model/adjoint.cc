@@ -14,9 +14,10 @@ class Adjoint {
  public:
   using State = std::vector<Matrix<double>>;
 
-  Adjoint(const Network& network, bool by_length) : by_length_(by_length) {
+  Adjoint(const Network& network, const AdjointOptions& options, Index n_tokens) : by_length_(options.by_length) {
+    if (options.reach) reach_.emplace_back(RowVector<double>::Unit(n_tokens, *options.reach));
     const Index n_blocks = network.sizes.n_blocks;
-    const Index n_lengths = by_length ? n_blocks + 1 : 1;
+    const Index n_lengths = by_length_ ? n_blocks + 1 : 1;
     shares_.heads.resize(static_cast<std::size_t>(n_blocks));
     shares_.mlp.setZero(n_blocks + 1, n_lengths);
     shares_.bias.setZero(n_blocks + 1, n_lengths);
@@ -49,6 +50,7 @@ class Adjoint {
       shift = norm_shift(*layer_, *layer.pre);
     }
     const Matrix<double> constant = attention_constant(*layer_, attention, shift);
+    reach_back();
     const Index step = by_length_ ? 1 : 0;
     const auto n = static_cast<Index>(z.size());
     Matrix<double>& heads = shares_.heads[static_cast<std::size_t>(layer_->block)];
@@ -87,12 +89,35 @@ class Adjoint {
     for (std::size_t k = 0; k < g.size(); ++k) {
       shares_.tokens.col(static_cast<Index>(k)) = input.cwiseProduct(g[k]).rowwise().sum();
     }
+    if (!reach_.empty()) shares_.reach.setZero(input.rows(), static_cast<Index>(reach_.size()));
+    for (std::size_t k = 0; k < reach_.size(); ++k) {
+      // Every P_path is stochastic, or zero in the rows that see nothing, so the sum of a mean is one.
+      const double total = reach_[k].sum();
+      if (total > 0) shares_.reach.col(static_cast<Index>(k)) = reach_[k].transpose() / total;
+    }
     return std::move(shares_);
   }
 
  private:
+  // Row `reach` of the sum over paths of length k from here on, each head with weight 1/H.
+  void reach_back() {
+    if (reach_.empty()) return;
+    const Index n = reach_[0].size();
+    std::vector<RowVector<double>> next(reach_.size() + 1, RowVector<double>::Zero(n));
+    for (std::size_t k = 0; k < reach_.size(); ++k) {
+      if (layer_->layer->skip != 0) next[k] += reach_[k];
+      for (const Matrix<double>& p : layer_->attention) {
+        next[k + 1] += reach_[k] * p / static_cast<double>(layer_->attention.size());
+      }
+    }
+    reach_ = std::move(next);
+  }
+
   // What an MLP adds is a source of its own; nothing passes through it.
   State end(const State& z) {
+    if (layer_->layer->skip == 0) {
+      for (RowVector<double>& row : reach_) row.setZero();
+    }
     for (std::size_t k = 0; k < z.size(); ++k) {
       shares_.mlp(layer_->block, static_cast<Index>(k)) +=
           layer_->layer->branch * layer_->branch.cwiseProduct(z[k]).sum();
@@ -103,6 +128,7 @@ class Adjoint {
   bool by_length_;
   const FrozenLayer* layer_ = nullptr;
   AdjointShares shares_;
+  std::vector<RowVector<double>> reach_;
 };
 
 // The states that enter each block.
@@ -141,7 +167,7 @@ std::vector<std::vector<AdjointShares>> adjoint_shares(const Network& network, c
   std::vector<Job> jobs(samples.size());
   for (std::size_t s = 0; s < samples.size(); ++s) {
     for (Matrix<double>& direction : directions(s, outputs[s])) {
-      jobs[s].domains.emplace_back(network, adjoint.by_length);
+      jobs[s].domains.emplace_back(network, adjoint, outputs[s].rows());
       jobs[s].states.emplace_back().push_back(std::move(direction));
     }
   }

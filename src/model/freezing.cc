@@ -32,11 +32,16 @@ void Freezing::enter(const Layer& layer) {
   FrozenLayer& frozen = capture_->frozen;
   frozen = {};
   frozen.layer = layer.layer;
-  frozen.block = layer.layer->block;
+  frozen.block = block_ = layer.layer->block;
   frozen.weights = &layer.weights;
   if (const auto* attention = std::get_if<Attention>(&layer.layer->f)) {
     frozen.attention.resize(static_cast<std::size_t>(attention->n_heads));
   }
+}
+
+void Freezing::leave() {
+  observer_->layer(capture_->frozen);
+  capture_->frozen = {};
 }
 
 void Freezing::hidden(Index state, const State& x) {
@@ -45,9 +50,8 @@ void Freezing::hidden(Index state, const State& x) {
 }
 
 Matrix<double> Freezing::norm_with(const LayerWeights<double>& weights, const Norm& norm, NormPlace place, State x) {
-  const Index block = capture_->frozen.block + 1;
   capture_->frozen = {};
-  capture_->frozen.block = block;
+  capture_->frozen.block = block_ + 1;
   capture_->frozen.weights = &weights;
   x = dense_.norm_with(weights, norm, place, std::move(x));
   observer_->final_norm(capture_->frozen, norm);

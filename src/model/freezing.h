@@ -38,7 +38,7 @@ class Freezing {
     capture_->frozen.input = x;
     return dense_.combine(skip, std::move(x), branch, std::move(y));
   }
-  void leave() { observer_->layer(capture_->frozen); }
+  void leave();
   void hidden(Index state, const State& x);
   State norm_with(const LayerWeights<double>& weights, const Norm& norm, NormPlace place, State x);
 
@@ -51,6 +51,7 @@ class Freezing {
     FrozenLayer frozen;
   };
 
+  Index block_ = 0;
   std::unique_ptr<Capture> capture_;  // has an address that stays
   Dense<double> dense_;
   FrozenObserver* observer_;

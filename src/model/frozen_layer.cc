@@ -225,7 +225,14 @@ CentredMatrix attention_product(const MatrixRef<double>& p, std::span<const std:
 CentredMatrix product_attention(const CentredMatrix& m, const MatrixRef<double>& p) {
   CentredMatrix out{RowVector<double>(p.cols()), Matrix<double>(m.residual.rows(), p.cols())};
   out.mean.noalias() = m.mean * p;
-  gemm<double>(false, false, 1.0, m.residual, p, 0.0, out.residual);
+  // The rows of m sum to one, those of its residual to zero, and P multiplies what rounding leaves of that by nearly
+  // one, whatever else it takes to zero. Rows that see nothing are zero, their residual sums to minus one.
+  Matrix<double> residual = m.residual;
+  for (Index i = 0; i < residual.rows(); ++i) {
+    const double sum = residual.row(i).sum();
+    if (std::abs(sum) < 0.5) residual.row(i).array() -= sum / static_cast<double>(residual.cols());
+  }
+  gemm<double>(false, false, 1.0, residual, p, 0.0, out.residual);
   return out;
 }
 

@@ -57,7 +57,7 @@ double memory_needed(const Network& network, const MemoryPlan& plan) {
   const double kept = plan.drawn ? std::max(std::min(all_weights * 4, 4.0 * (1 << 30)), weights * 4) : 0;
   const double states = static_cast<double>(plan.n_samples) * n * (d + 1);
   const double whole = plan.whole_attention ? n * n * (scalar + 2 * sizeof(double)) * threads() : 0;
-  return (states + widest * threads() + 2 * weights) * scalar + kept + whole;
+  return (states + widest * threads() + 2 * weights) * scalar + kept + whole + plan.extra_bytes;
 }
 
 void check_memory(const Network& network, const MemoryPlan& plan) {

@@ -12,6 +12,7 @@ struct MemoryPlan {
   std::size_t scalar_bytes = sizeof(float);
   bool whole_attention = false;  // somebody looks at P of a head as a whole, n x n, and decomposes a copy in double
   bool drawn = true;  // weights are made here; otherwise they lie in mapped files, which need no memory of their own
+  double extra_bytes = 0;  // what an analysis keeps besides
 };
 
 // Throws Error(kUsage) when a forward pass of these sizes cannot fit in this machine's memory: said before it starts

@@ -13,8 +13,9 @@ namespace rankfall {
 double flops_of(const SubLayer& layer, Index n_tokens);
 
 // Takes each state through the network: layers outside, samples in parallel inside, a domain for each sample. States
-// and domains correspond. A domain that has leave() is told when a sub-layer is done. Final norms are the caller's, since they belong to no block; `hidden` is called for states
-// 0..L-1 and, unless the network has a final norm that belongs to state L, for L.
+// and domains correspond. A domain that has leave() is told when a sub-layer is done. Final norms are the caller's,
+// since they belong to no block; `hidden` is called for states 0..L-1 and, unless the network has a final norm that
+// belongs to state L, for L.
 template <Domain D>
 void run(const Network& network, const WeightSource& source, std::span<typename D::State> states, std::span<D> domains,
          Index max_tokens, const ForwardOptions& options) {

@@ -75,6 +75,7 @@ class BlockWriter {
     const std::string dot = options_.unicode ? " · " : " - ";
     std::string about = metric_.words;
     if (!metric_.formula.empty()) about += ": " + metric_.formula;
+    if (!block_.title.empty()) about = options_.unicode ? block_.title : to_ascii(block_.title);
     if (block_.by_head) about += dot + "mean over heads, lowest..highest";
     if (block_.by_seed) about += dot + "mean over seeds, lowest..highest";
     if (block_.n) about += dot + fmt::format("n = {}", *block_.n);
@@ -107,9 +108,25 @@ class BlockWriter {
   }
 
   void layers() {
-    const std::string unit = block_.by_head ? "block" : "layer";
-    int index_width = length(unit);
-    for (const Index layer : block_.layers) index_width = std::max(index_width, length(fmt::format("{}", layer)));
+    const std::string unit = !block_.unit.empty() ? block_.unit : block_.by_head ? "block" : "layer";
+    std::vector<std::string> labels;
+    for (std::size_t i = 0; i < block_.layers.size(); ++i) {
+      labels.push_back(block_.labels.empty() ? fmt::format("{}", block_.layers[i])
+                                             : screen_name(block_.labels[i], options_.unicode));
+    }
+    int index_width = display_width(unit);
+    for (const std::string& label : labels) index_width = std::max(index_width, display_width(label));
+    std::string unit_text = fit(unit, index_width, Align::kRight, options_.unicode);
+    for (std::string& label : labels) label = fit(label, index_width, Align::kRight, options_.unicode);
+    if (!block_.texts.empty()) {
+      int text_width = display_width(block_.text_name);
+      for (const std::string& text : block_.texts) text_width = std::max(text_width, display_width(text));
+      unit_text += std::string(kGap, ' ') + fit(block_.text_name, text_width, Align::kRight, options_.unicode);
+      for (std::size_t i = 0; i < labels.size(); ++i) {
+        labels[i] += std::string(kGap, ' ') + fit(block_.texts[i], text_width, Align::kRight, options_.unicode);
+      }
+      index_width += kGap + text_width;
+    }
 
     const int ranges = ranges_width();
     const int beside_bar = values_width() + 1 + (ranges > 0 ? ranges + 1 : 0);
@@ -127,7 +144,7 @@ class BlockWriter {
 
     for (int first = 0; first < n; first += per_piece) {
       const int last = std::min(n, first + per_piece);
-      std::string header = paint_(Colour::kDim, fit(unit, index_width, Align::kRight));
+      std::string header = paint_(Colour::kDim, unit_text);
       for (int v = first; v < last; ++v) {
         const std::string& name = columns_[static_cast<std::size_t>(v)].name;
         const std::string shown = fit(name, width, Align::kLeft, options_.unicode);
@@ -136,7 +153,7 @@ class BlockWriter {
       out_ += '\n';
       line(header);
       for (std::size_t i = 0; i < block_.layers.size(); ++i) {
-        std::string text = paint_(Colour::kDim, fit(fmt::format("{}", block_.layers[i]), index_width, Align::kRight));
+        std::string text = paint_(Colour::kDim, labels[i]);
         for (int v = first; v < last; ++v) {
           text += std::string(kGap, ' ') + cell(static_cast<std::size_t>(v), i, {ranges, bar_width, width});
         }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "report/row_text.h"
 #include "report/screen_text.h"
 #include "result/row.h"
 #include <rankfall/report.h>
@@ -29,22 +30,29 @@ struct CsvCell {
 
 }  // namespace
 
-std::string to_csv(const Result& result) {
+std::string csv_header() {
   std::string out;
   for (const Column& column : columns()) {
     if (!out.empty()) out += ',';
     out += column.name;
   }
-  out += '\n';
-  for (const Row& row : result.rows) {
-    bool is_first = true;
-    for (const Column& column : columns()) {
-      if (!is_first) out += ',';
-      is_first = false;
-      out += std::visit(CsvCell(), column.get(row));
-    }
-    out += '\n';
+  return out + '\n';
+}
+
+std::string csv_line(const Row& row) {
+  std::string out;
+  bool is_first = true;
+  for (const Column& column : columns()) {
+    if (!is_first) out += ',';
+    is_first = false;
+    out += std::visit(CsvCell(), column.get(row));
   }
+  return out + '\n';
+}
+
+std::string to_csv(const Result& result) {
+  std::string out = csv_header();
+  for (const Row& row : result.rows) out += csv_line(row);
   return out;
 }
 

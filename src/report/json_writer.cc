@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "report/row_text.h"
 #include "report/screen_text.h"
 #include "result/manifest.h"
 #include "result/row.h"
@@ -36,7 +37,7 @@ struct JsonValue {
 
 }  // namespace
 
-std::string to_json(const Result& result) {
+std::string json_begin(const Result& result) {
   std::string version = RANKFALL_VERSION, manifest;
   for (const auto& [key, value] : result.manifest.entries) {
     if (const auto* text = std::get_if<std::string>(&value); key == "rankfall" && text) {
@@ -46,19 +47,26 @@ std::string to_json(const Result& result) {
     manifest +=
         fmt::format("{}\n    {}: {}", manifest.empty() ? "" : ",", json_text(key), std::visit(JsonValue(), value));
   }
-  std::string out =
-      fmt::format("{{\n  \"rankfall\": {},\n  \"command\": {},\n  \"manifest\": {{{}{}}},\n  \"rows\": [",
-                  json_text(version), json_text(result.command), manifest, manifest.empty() ? "" : "\n  ");
-  for (const Row& row : result.rows) {
-    out += &row == result.rows.data() ? "\n    {" : ",\n    {";
-    bool is_first = true;
-    for (const Column& column : columns()) {
-      out += fmt::format("{}\"{}\": {}", is_first ? "" : ", ", column.name, std::visit(JsonValue(), column.get(row)));
-      is_first = false;
-    }
-    out += '}';
+  return fmt::format("{{\n  \"rankfall\": {},\n  \"command\": {},\n  \"manifest\": {{{}{}}},\n  \"rows\": [",
+                     json_text(version), json_text(result.command), manifest, manifest.empty() ? "" : "\n  ");
+}
+
+std::string json_row(const Row& row, bool is_first_row) {
+  std::string out = is_first_row ? "\n    {" : ",\n    {";
+  bool is_first = true;
+  for (const Column& column : columns()) {
+    out += fmt::format("{}\"{}\": {}", is_first ? "" : ", ", column.name, std::visit(JsonValue(), column.get(row)));
+    is_first = false;
   }
-  return out + (result.rows.empty() ? "]\n}\n" : "\n  ]\n}\n");
+  return out + '}';
+}
+
+std::string json_end(bool any_row) { return any_row ? "\n  ]\n}\n" : "]\n}\n"; }
+
+std::string to_json(const Result& result) {
+  std::string out = json_begin(result);
+  for (const Row& row : result.rows) out += json_row(row, &row == result.rows.data());
+  return out + json_end(!result.rows.empty());
 }
 
 }  // namespace rankfall

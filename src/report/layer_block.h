@@ -30,6 +30,13 @@ struct LayerBlock {
   std::vector<std::vector<LayerCell>> cells;  // [variant][layer]
   std::optional<Index> n;                     // if all rows have the same
   std::vector<std::string> sentences;         // what is found, by variant; may be empty
+
+  // For blocks of something else than layers by variants; empty: as above.
+  std::string title;                // instead of the metric's words and formula
+  std::string unit;                 // instead of "layer"
+  std::vector<std::string> labels;  // of the lines, instead of `layers`
+  std::string text_name;            // a column of texts after the labels
+  std::vector<std::string> texts;
 };
 
 // True for a row that layers and variants place completely; others go into a plain table.

@@ -9,6 +9,7 @@
 #include "report/depth_plot.h"
 #include "report/layer_block.h"
 #include "report/paint.h"
+#include "report/path_tables.h"
 #include "report/plain_table.h"
 #include "report/screen_text.h"
 #include "report/token_lines.h"
@@ -83,6 +84,14 @@ std::string to_table(const Result& result, const TableOptions& given) {
   std::vector<const Row*> rows = summary_rows(result);
   if (!rows.empty() && std::ranges::all_of(rows, [](const Row* row) { return row->metric == "token"; })) {
     return token_lines(rows, options);
+  }
+  const bool is_paths = result.command == "paths" && options.metrics.empty();
+  const bool is_counts = result.command == "counts" && options.metrics.empty();
+  if (is_paths || is_counts) {
+    std::string out = is_paths ? path_tables(result, options) : count_tables(result, options);
+    return out + (out.ends_with("\n\n") ? "" : "\n") +
+           paint(Colour::kDim, fmt::format("all {} with --format csv or json", plural(result.rows.size(), "row"))) +
+           '\n';
   }
   if (const auto metrics = chosen_metrics(result, options); !metrics.empty()) {
     std::vector<const Row*> chosen;

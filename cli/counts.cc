@@ -1,0 +1,64 @@
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include <rankfall/counts.h>
+#include <rankfall/error.h>
+#include <rankfall/report.h>
+
+namespace rankfall::cli {
+namespace {
+
+struct CountsCommand {
+  std::vector<std::string> words;
+  OutputOptions output;
+};
+
+std::optional<Index> number_of(const std::string& text) {
+  Index value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+std::vector<Architecture> chosen(const std::vector<std::string>& words) {
+  if (words.empty()) return published_architectures();
+  const auto layers = number_of(words[0]);
+  if (layers && words.size() == 2) {
+    if (const auto heads = number_of(words[1])) return {{"", *layers, *heads}};
+  }
+  if (layers) {
+    throw Error(
+        ErrorKind::kUsage,
+        fmt::format("counts {}: expected two numbers, layers and heads, or models, or nothing", fmt::join(words, " ")));
+  }
+  std::vector<Architecture> all;
+  all.reserve(words.size());
+  for (const std::string& word : words) all.push_back(architecture_of(word));
+  return all;
+}
+
+}  // namespace
+
+void add_counts_command(CLI::App& app) {
+  auto command = std::make_shared<CountsCommand>();
+  CLI::App* sub = app.add_subcommand("counts", "how many paths of each length there are, exactly");
+  sub->footer(
+      "C(L,k) H^k of the (H+1)^L paths have length k. Without arguments: the nine architectures of the published\n"
+      "Figure 5, and MobileBERT as it was released.\n"
+      "Examples:\n"
+      "  rankfall counts\n"
+      "  rankfall counts 12 12\n"
+      "  rankfall counts bert-base@init path/to/gpt2 --format csv");
+  sub->add_option("MODEL", command->words, "models, or two numbers: layers and heads")->type_name("TEXT | L H");
+  add_output_options(*sub, command->output);
+  sub->callback([command] { write_result(counts(chosen(command->words)), command->output, {}); });
+}
+
+}  // namespace rankfall::cli

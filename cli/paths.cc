@@ -1,0 +1,152 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include <rankfall/error.h>
+#include <rankfall/paths.h>
+#include <rankfall/report.h>
+
+namespace rankfall::cli {
+namespace {
+
+struct PathsCommand {
+  std::vector<std::string> models = {"bert-base@init"};
+  PathsOptions options;
+  VariantOptions variants;
+  OutputOptions output;
+  std::vector<std::string> fail_if;
+  bool lengths = false;
+  bool list = false;
+  std::string origins = "merged";
+};
+
+// Every single path, straight to where the result goes.
+void run_list(const PathsCommand& command) {
+  if (command.models.size() != 1 || command.options.variants.size() != 1) {
+    throw Error(ErrorKind::kUsage, "--list is for one model and one variant");
+  }
+  PathListOptions options;
+  options.variant = command.options.variants[0];
+  options.seed = command.options.seed;
+  options.input = command.options.input;
+  std::unique_ptr<ResultStream> stream;
+  list_paths(
+      command.models[0], options,
+      [&](const Result& head) {
+        const Format format = output_format(command.output);
+        for (const auto& [key, value] : head.manifest.entries) {
+          if (key == "notes") print_notes(std::get<std::vector<std::string>>(value));
+        }
+        const std::string& file = command.output.file;
+        stream = file.empty() || file == "-"
+                     ? std::make_unique<ResultStream>(head, format, write_stdout)
+                     : std::make_unique<ResultStream>(head, format, std::filesystem::path(file));
+      },
+      [&](const Row& row) { stream->add(row); });
+  stream->finish();
+}
+
+void run(PathsCommand& command) {
+  std::vector<Threshold> thresholds;
+  for (const std::string& text : command.fail_if) thresholds.push_back(parse_threshold(text));
+  PathsOptions& options = command.options;
+  options.variants = chosen_variants(command.variants, {variant_named("full")});
+  options.origins_by_block = command.origins == "layer";
+  const bool other = options.heads || options.n_draws > 0 || options.n_top > 0 || options.to;
+  if (command.list) {
+    if (other || command.lengths || options.interference || !thresholds.empty()) {
+      throw Error(ErrorKind::kUsage, "--list goes alone: it writes every path as it is found");
+    }
+    run_list(command);
+    return;
+  }
+  options.lengths = command.lengths || !other;
+  // A chosen output token is looked at in one sample, unless more are asked for.
+  if (options.to && !options.input.n_samples && !options.input.from_file()) options.input.n_samples = 1;
+  ProgressLine progress(command.output.quiet);
+  options.progress = progress.callback();
+  const Result result = paths(command.models, options);
+  progress.clear();
+  write_result(result, command.output, {});
+  check_thresholds(thresholds, result);
+  if (const auto error = largest_reconstruction_error(result); error && !(*error <= kReconstructionLimit)) {
+    throw Error(ErrorKind::kClaim,
+                fmt::format("the sum over all paths differs from the forward pass by {:.1e} of it, expected at most "
+                            "{:.0e}: double precision does not carry this network's paths, which cancel each other",
+                            *error, kReconstructionLimit));
+  }
+}
+
+}  // namespace
+
+void add_paths_command(CLI::App& app) {
+  auto command = std::make_shared<PathsCommand>();
+  PathsOptions& options = command->options;
+  CLI::App* sub = app.add_subcommand("paths", "path decomposition: by length, head, token and single path, exactly");
+  sub->footer(
+      "Without other views: the sums over all paths of each length and origin, for every layer (csv and json) and for\n"
+      "the output (table). With attention and norms frozen as in the forward pass these sums add up to it.\n"
+      "Examples:\n"
+      "  rankfall paths\n"
+      "  rankfall paths path/to/bert-base-uncased --text text.txt --heads --top 10\n"
+      "  rankfall paths bert-base@init --variant full --variant san+skip --interference\n"
+      "  rankfall paths bert-base@init --sample 100 --as-published\n"
+      "  rankfall paths gpt2@init --samples 4 --to -1\n"
+      "  rankfall paths san:layers=4,heads=3,dim=48 --samples 1 --list --format csv -o paths.csv");
+  sub->add_option("MODEL", command->models, kModelHelp)->capture_default_str();
+  add_variant_options(*sub, command->variants, "full");
+  constexpr const char* kViews = "Views";
+  sub->add_flag("--lengths", command->lengths, "sums by length and origin also when another view is asked for")
+      ->group(kViews);
+  sub->add_option("--origins", command->origins,
+                  "merged: embedding, mlp, bias; layer: MLPs and biases of each block apart")
+      ->check(CLI::IsMember({"merged", "layer"}))
+      ->capture_default_str()
+      ->group(kViews);
+  sub->add_flag("--interference", options.interference, "products between the sums of different lengths")
+      ->group(kViews);
+  sub->add_flag("--heads", options.heads, "share of every head and MLP in the output and its residual")->group(kViews);
+  sub->add_option("--through", options.n_through, "of how many heads the norm of all paths through them, too")
+      ->check(CLI::Range(0, 10'000))
+      ->capture_default_str()
+      ->group(kViews);
+  auto* sample = sub->add_option("--sample", options.n_draws, "this many random paths of each length")
+                     ->check(CLI::Range(1, 1'000'000))
+                     ->group(kViews);
+  sub->add_flag("--as-published", options.as_published,
+                "with --sample: attention chained in the published box-plot's order, in float32, too")
+      ->needs(sample)
+      ->group(kViews);
+  sub->add_flag("--rerun", options.rerun,
+                "with --sample: the same paths as networks of their own, as in the published Figure 4")
+      ->needs(sample)
+      ->group(kViews);
+  auto* top = sub->add_option("--top", options.n_top, "the heaviest paths, by beam search")
+                  ->check(CLI::Range(1, 100'000))
+                  ->group(kViews);
+  sub->add_option("--beam", options.beam, "partial paths kept in that search")
+      ->check(CLI::Range(1, 1'000'000))
+      ->default_str("4 times --top, 64 at least")
+      ->needs(top)
+      ->group(kViews);
+  sub->add_flag("--list", command->list, "every single path, as it is found; at most 10,000,000")->group(kViews);
+  sub->add_option("--to", options.to, "which input tokens reach this output token; -1 is the last")
+      ->check(CLI::Range(-16'777'216, 16'777'215))
+      ->type_name("TOKEN")
+      ->group(kViews);
+  add_input_options(*sub, options.input);
+  add_seed_option(*sub, options.seed);
+  add_threads_option(*sub);
+  add_fail_if_option(*sub, command->fail_if);
+  add_output_options(*sub, command->output);
+  sub->callback([command] { run(*command); });
+}
+
+}  // namespace rankfall::cli

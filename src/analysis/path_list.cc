@@ -1,0 +1,112 @@
+#include "analysis/path_list.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "analysis/path_counts.h"
+#include "analysis/provenance.h"
+#include "input/inputs.h"
+#include "linalg/norms_impl.h"
+#include "model/memory.h"
+#include "result/manifest.h"
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+constexpr std::uint64_t kMostPaths = 10'000'000;
+
+double norm_of(const CentredMatrix& term, std::span<const std::uint8_t> valid) {
+  const std::vector<Index> rows = valid_rows(term.residual.rows(), valid);
+  double square = static_cast<double>(rows.size()) * term.mean.squaredNorm();
+  for (const Index i : rows) square += term.residual.row(i).squaredNorm();
+  return std::sqrt(square);
+}
+
+}  // namespace
+
+PathSummary::PathSummary(std::span<const Sample> samples, std::span<const Matrix<double>> outputs) : samples_(samples) {
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    norms_.push_back(std::sqrt(valid_product(outputs[s], outputs[s], samples[s].valid)));
+    projections_.push_back(projection_direction(outputs[s], samples[s].valid));
+    residuals_.push_back(residual_direction(outputs[s], samples[s].valid));
+  }
+}
+
+std::vector<double> PathSummary::operator()(std::span<const CentredMatrix> terms) const {
+  std::vector<double> numbers(kPathNumbers.size(), 0.0);
+  const auto n = static_cast<double>(terms.size());
+  for (std::size_t s = 0; s < terms.size(); ++s) {
+    const double norm = norm_of(terms[s], samples_[s].valid);
+    numbers[0] += norm / n;
+    numbers[1] += norm / norms_[s] / n;
+    // <1 m + R, G>; the rows of the residual's direction sum to zero.
+    numbers[2] +=
+        (projections_[s].colwise().sum().dot(terms[s].mean) + projections_[s].cwiseProduct(terms[s].residual).sum()) /
+        n;
+    numbers[3] += residuals_[s].cwiseProduct(terms[s].residual).sum() / n;
+  }
+  return numbers;
+}
+
+Row path_row(const PathsJob& job, const Path& path, const char* metric, double value) {
+  Row row = job.row(metric);
+  row.path = to_string(path);
+  row.origin = to_string(path.origin);
+  row.length = static_cast<Index>(path.heads.size());
+  row.mean = value;
+  return row;
+}
+
+void list_paths(const std::string& spec, const PathListOptions& options,
+                const std::function<void(const Result& begin)>& begin, const std::function<void(const Row& row)>& row) {
+  const Model model = open_model(spec, options.seed);
+  PathsJob job;
+  job.model = &model;
+  job.variant = &options.variant;
+  job.network = apply(options.variant, model.network);
+  const BigInt total = count_of(path_counts(job.network).back(), std::nullopt);
+  if (total > kMostPaths) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}, variant {}: {} paths, expected at most {} to list them; --top lists the heaviest",
+                            model.name, options.variant.name, total.str(), kMostPaths));
+  }
+  const Inputs inputs = open_inputs(model.network, input_for(model, options.input), options.seed);
+  job.samples = inputs.samples;
+  const InputSize size = size_of(inputs.samples);
+  MemoryPlan plan;
+  plan.n_samples = size.n_samples;
+  plan.n_tokens = size.n_tokens;
+  plan.scalar_bytes = sizeof(double);
+  plan.drawn = model.drawn;
+  // P of all layers, and partial paths.
+  plan.extra_bytes = static_cast<double>(size.n_samples * size.n_tokens) * sizeof(double) *
+                     static_cast<double>(job.network.sizes.n_blocks * job.network.sizes.n_heads * size.n_tokens +
+                                         100 * job.network.sizes.d_model);
+  check_memory(job.network, plan);
+
+  Result result{"paths", run_manifest("f64", {options.variant}), {}};
+  add(result.manifest, "seed", options.seed);
+  add(result.manifest, "paths", total.str());
+  Provenance provenance;
+  provenance.add(model, inputs.source, size);
+  provenance.add_notes(inputs.notes);
+  provenance.write(result.manifest);
+  begin(result);
+
+  const auto outputs = forward<double>(job.network, *model.weights, job.samples, {});
+  const PathSummary summary(job.samples, outputs);
+  enumerate(
+      job.network, *model.weights, job.samples,
+      [&](const Path&, std::span<const CentredMatrix> terms) { return summary(terms); },
+      [&](const Path& path, std::span<const double> numbers) {
+        for (std::size_t m = 0; m < kPathNumbers.size(); ++m) {
+          Row next = path_row(job, path, kPathNumbers.at(m), numbers[m]);
+          next.n = size.n_samples;
+          row(next);
+        }
+      });
+}
+
+}  // namespace rankfall

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <charconv>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dcheck.h"
+
+namespace rankfall {
+
+// The lines of an embedded table in CSV, after its header; fields may be quoted, without quotes inside.
+std::vector<std::vector<std::string>> published_table(std::string_view csv);
+
+template <class Number>
+Number published_number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) throw Bug("embedded table: bad number");
+  return value;
+}
+
+}  // namespace rankfall

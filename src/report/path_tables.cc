@@ -1,0 +1,453 @@
+#include "report/path_tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "report/block_text.h"
+#include "report/number_text.h"
+#include "report/paint.h"
+#include "report/screen_text.h"
+
+namespace rankfall {
+namespace {
+
+constexpr std::size_t kMostRanked = 20;  // heads, tokens
+
+using Rows = std::vector<const Row*>;
+
+Rows with_metric(const Rows& rows, std::string_view metric) {
+  Rows out;
+  std::ranges::copy_if(rows, std::back_inserter(out), [&](const Row* row) { return row->metric == metric; });
+  return out;
+}
+
+LayerCell cell_of(std::optional<double> value) {
+  LayerCell cell;
+  cell.mean = cell.low = cell.high = value;
+  cell.n_rows = 1;
+  return cell;
+}
+
+// 531441, or 2.33e+13.
+std::string count_text(const Row& row) {
+  if (row.exact.size() <= 9) return row.exact;
+  if (row.mean) return fmt::format("{:.2e}", *row.mean);
+  return fmt::format("{}.{}e+{}", row.exact.substr(0, 1), row.exact.substr(1, 2), row.exact.size() - 1);
+}
+
+// A block with lines to be filled, of the model and variant of these rows.
+LayerBlock block_for(const Row& row, std::string metric, std::string unit) {
+  LayerBlock block;
+  block.model = fmt::format("{} {}", row.model, row.variant);
+  block.metric = std::move(metric);
+  block.unit = std::move(unit);
+  block.n = row.n;
+  return block;
+}
+
+class PathTables {
+ public:
+  PathTables(const Result& result, const TableOptions& options) : options_(options), paint_(options.colour) {
+    for (const Row& row : result.rows) {
+      const std::pair<std::string, std::string> key(row.model, row.variant);
+      if (!groups_.contains(key)) order_.push_back(key);
+      groups_[key].push_back(&row);
+    }
+  }
+
+  std::string make() {
+    for (const auto& key : order_) {
+      rows_ = groups_.at(key);
+      lengths();
+      gram();
+      heads();
+      draws();
+      top();
+      tokens();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void block(const LayerBlock& block) { out_ += block_text(block, "", options_) + '\n'; }
+
+  void lines(const std::string& text) {
+    for (const auto& line : wrap(options_.unicode ? text : to_ascii(text), options_.width, options_.unicode)) {
+      out_ += line + '\n';
+    }
+  }
+
+  // --- by length -----------------------------------------------------------------------------------------------------
+
+  // Rows of the last layer, or of the output where that is something else.
+  Rows output_rows() const {
+    Index last = -1;
+    bool apart = false;
+    for (const Row* row : rows_) {
+      if (row->origin.empty() || !row->metric.starts_with("paths.")) continue;
+      last = std::max(last, row->layer.value_or(-1));
+      apart |= row->kind == "output";
+    }
+    Rows out;
+    std::ranges::copy_if(rows_, std::back_inserter(out), [&](const Row* row) {
+      return row->metric.starts_with("paths.") && row->layer == last && (row->kind == "output") == apart;
+    });
+    return out;
+  }
+
+  void lengths() {
+    const Rows output = output_rows();
+    const Rows shares = with_metric(output, "paths.share.residual");
+    if (shares.empty()) return;
+    // Origins as columns, lengths as lines; with an origin for each block only those that are one, and a second table.
+    std::vector<std::string> origins = {"all"};
+    bool by_block = false;
+    std::set<Index> lengths;
+    for (const Row* row : shares) {
+      const bool is_block = row->origin.find('.') != std::string::npos;
+      by_block |= is_block;
+      if (!is_block && std::ranges::find(origins, row->origin) == origins.end()) origins.push_back(row->origin);
+      if (row->length) lengths.insert(*row->length);
+    }
+    LayerBlock table = block_for(*shares[0], "paths.share.residual", "length");
+    table.title =
+        fmt::format("share of the residual by path length: <res Yₖ, res Y> / ‖res Y‖², at the output (layer {})",
+                    *shares[0]->layer);
+    table.variants = origins;
+    table.text_name = "paths";
+    table.layers.assign(lengths.begin(), lengths.end());
+    table.cells.resize(origins.size());
+    const auto find = [&](std::string_view metric, std::string_view origin, std::optional<Index> length) -> const Row* {
+      const auto found = std::ranges::find_if(output, [&](const Row* row) {
+        return row->metric == metric && row->origin == origin && row->length == length;
+      });
+      return found == output.end() ? nullptr : *found;
+    };
+    for (const Index length : lengths) {
+      const Row* count = find("paths.count", "all", length);
+      table.texts.push_back(count ? count_text(*count) : "");
+      for (std::size_t o = 0; o < origins.size(); ++o) {
+        const Row* row = find("paths.share.residual", origins[o], length);
+        table.cells[o].push_back(cell_of(row ? row->mean : std::nullopt));
+      }
+    }
+    table.sentences.clear();
+    block(table);
+    if (by_block) origin_table(output);
+    findings(table);
+  }
+
+  void origin_table(const Rows& output) {
+    LayerBlock table = block_for(*output[0], "paths.share.residual", "origin");
+    table.title = "shares by origin, all lengths together";
+    table.variants = {"residual", "projection", "norm"};
+    table.cells.resize(table.variants.size());
+    for (const Row* row : with_metric(output, "paths.share.residual")) {
+      if (!row->length) {
+        table.labels.push_back(row->origin);
+        table.layers.push_back(static_cast<Index>(table.layers.size()));
+      }
+    }
+    for (std::size_t v = 0; v < table.variants.size(); ++v) {
+      for (const Row* row : with_metric(output, "paths.share." + table.variants[v])) {
+        if (!row->length && row->origin != "all") table.cells[v].push_back(cell_of(row->mean));
+      }
+    }
+    table.n = with_metric(output, "paths.share.residual")[0]->n;
+    block(table);
+  }
+
+  // Who keeps the residual, and how good the sums are.
+  void findings(const LayerBlock& table) {
+    std::size_t largest = 0;
+    double before = 0;
+    double weighted = 0;
+    double sum = 0;
+    std::optional<Index> most;
+    for (std::size_t i = 0; i < table.layers.size(); ++i) {
+      const double share = table.cells[0][i].mean.value_or(0);
+      if (share > table.cells[0][largest].mean.value_or(0)) largest = i;
+      before += share;
+      if (!most && before >= 0.9) most = table.layers[i];
+      weighted += std::abs(share) * static_cast<double>(table.layers[i]);
+      sum += std::abs(share);
+    }
+    std::string text;
+    if (table.cells[0][largest].mean) {
+      text = fmt::format("Paths of length {} carry most of the residual, {}", table.layers[largest],
+                         significant(*table.cells[0][largest].mean, 2));
+      if (most && *most > table.layers[largest]) text += fmt::format("; those up to length {}, 0.9 or more", *most);
+      if (sum > 0) text += fmt::format("; mean length by share {:.2f}", weighted / sum);
+      text += ".";
+    }
+    double error = 0;
+    std::optional<double> cancellation;
+    for (const Row* row : rows_) {
+      if (row->metric == "reconstruction_error" && row->mean) error = std::max(error, *row->mean);
+      if (row->metric == "paths.cancellation") cancellation = row->mean;
+    }
+    text += fmt::format(
+        " The sum over all paths is the forward pass with relative error {:.0e} at most (reconstruction_error)", error);
+    if (cancellation) text += fmt::format("; cancellation Σ‖Yₖ‖ / ‖Y‖ = {}", significant(*cancellation, 3));
+    lines(text + ".");
+    out_ += '\n';
+  }
+
+  // --- interference --------------------------------------------------------------------------------------------------
+
+  void gram() {
+    for (const char* metric : {"paths.gram.residual", "paths.gram.projection"}) {
+      const Rows all = with_metric(rows_, metric);
+      if (all.empty()) continue;
+      Index n = 0;
+      for (const Row* row : all) n = std::max(n, *row->length + 1);
+      const bool residual = std::string_view(metric).ends_with("residual");
+      out_ +=
+          paint_(Colour::kBold, fmt::format("{} {}", screen_name(all[0]->model, options_.unicode), all[0]->variant));
+      out_ += '\n';
+      lines(residual
+                ? "  interference between lengths in the residual: <res Yⱼ, res Yₖ> / ‖res Y‖²; all of them sum to 1"
+                : "  interference between lengths: <Yⱼ, Yₖ> / ‖Y‖²; all of them sum to 1");
+      out_ += '\n';
+      constexpr int kWidth = 9;
+      const Index per_piece = std::max(1, (options_.width - 6) / kWidth);
+      for (Index first = 0; first < n; first += per_piece) {
+        std::string head = "length";
+        for (Index k = first; k < std::min(n, first + per_piece); ++k) head += fmt::format("{:>{}}", k, kWidth);
+        out_ += paint_(Colour::kDim, head) + '\n';
+        for (Index j = 0; j < n; ++j) {
+          std::string line = fmt::format("{:>6}", j);
+          for (Index k = first; k < std::min(n, first + per_piece); ++k) {
+            const auto& mean = all[static_cast<std::size_t>(j * n + k)]->mean;
+            line += fmt::format("{:>{}}", mean ? significant(*mean, 2) : "-", kWidth);
+          }
+          out_ += line + '\n';
+        }
+        out_ += '\n';
+      }
+    }
+  }
+
+  // --- heads ---------------------------------------------------------------------------------------------------------
+
+  struct Ranked {
+    std::string label;
+    std::vector<std::optional<double>> values;
+  };
+
+  // Lines sorted by the size of their first value; the rest is mentioned.
+  void ranked(LayerBlock table, std::vector<Ranked> all, const char* what) {
+    std::ranges::stable_sort(all, [](const Ranked& a, const Ranked& b) {
+      return std::abs(a.values[0].value_or(0)) > std::abs(b.values[0].value_or(0));
+    });
+    const std::size_t shown = std::min(all.size(), kMostRanked);
+    table.cells.resize(table.variants.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+      table.layers.push_back(static_cast<Index>(i));
+      table.labels.push_back(all[i].label);
+      for (std::size_t v = 0; v < table.variants.size(); ++v) table.cells[v].push_back(cell_of(all[i].values[v]));
+    }
+    block(table);
+    if (shown < all.size()) {
+      lines(fmt::format("{} of {} {} shown, by the size of their share of the residual.", shown, all.size(), what));
+      out_ += '\n';
+    }
+  }
+
+  void heads() {
+    const Rows residual = with_metric(rows_, "head.share.residual");
+    if (residual.empty()) return;
+    std::map<std::string, Ranked> all;
+    std::vector<std::string> order;
+    const auto put = [&](std::string_view metric, std::size_t column) {
+      for (const Row* row : with_metric(rows_, metric)) {
+        const std::string label =
+            row->head ? fmt::format("L{}H{}", *row->layer, *row->head) : fmt::format("L{} MLP", *row->layer);
+        if (!all.contains(label)) order.push_back(label);
+        Ranked& ranked = all.try_emplace(label, Ranked{label, std::vector<std::optional<double>>(3)}).first->second;
+        ranked.values[column] = row->mean;
+      }
+    };
+    put("head.share.residual", 0);
+    put("mlp.share.residual", 0);
+    put("head.share.projection", 1);
+    put("mlp.share.projection", 1);
+    put("head.relative_norm.frobenius", 2);
+    LayerBlock table = block_for(*residual[0], "head.share.residual", "");
+    table.unit = "part";
+    table.title =
+        "all paths through a head, all paths from an MLP: share of the output's residual, of the output, and norm "
+        "beside the output's";
+    table.variants = {"residual", "projection", "norm"};
+    std::vector<Ranked> list;
+    list.reserve(order.size());
+    for (const std::string& label : order) list.push_back(all.at(label));
+    ranked(std::move(table), std::move(list), "heads and MLPs");
+  }
+
+  // --- random paths --------------------------------------------------------------------------------------------------
+
+  void draws() {
+    struct Column {
+      std::string_view metric, name;
+    };
+    const std::vector<Column> attention = {{"path.attention.rank1_remainder_f32.composite", "float32"},
+                                           {"published.rank1_remainder.composite", "published"},
+                                           {"path.attention.rank1_remainder.composite", "rank-1 remainder"},
+                                           {"path.attention.relative_residual.composite", "residual"}};
+    const std::vector<Column> term = {{"path.term.rank1_remainder.composite", "rank-1 remainder"},
+                                      {"path.term.relative_residual.composite", "residual"}};
+    const std::vector<Column> rerun = {{"path.term.relative_residual.composite", "frozen residual"},
+                                       {"rerun.relative_residual.composite", "re-run residual"},
+                                       {"rerun.cosine_residual", "cosine of residuals"},
+                                       {"rerun.attention_distance", "P differs by"}};
+    const bool published = !with_metric(rows_, "path.attention.rank1_remainder_f32.composite").empty();
+    const auto draw = [&](const std::vector<Column>& columns, const std::string& title) {
+      std::map<Index, std::vector<LayerCell>> lines;
+      LayerBlock table;
+      for (const Column& column : columns) {
+        const Rows all = with_metric(rows_, column.metric);
+        if (all.empty() || (published && column.name == "residual")) continue;
+        if (table.variants.empty()) {
+          table = block_for(*all[0], std::string(column.metric), "length");
+          table.title = title;
+        }
+        table.variants.push_back(options_.unicode ? std::string(column.name) : to_ascii(column.name));
+        for (const Row* row : all) {
+          auto& cells = lines[*row->length];
+          cells.resize(std::max(cells.size(), table.variants.size()));
+          LayerCell& cell = cells[table.variants.size() - 1];
+          cell.n_rows = 3;
+          if (row->kind == "q1") cell.low = row->mean;
+          if (row->kind == "median") {
+            cell.mean = row->mean;
+            cell.at_floor = row->verdict == kRoundingFloor;
+          }
+          if (row->kind == "q3") cell.high = row->mean;
+        }
+      }
+      if (table.variants.empty()) return;
+      table.cells.resize(table.variants.size());
+      for (auto& [length, cells] : lines) {
+        table.layers.push_back(length);
+        cells.resize(table.variants.size());
+        for (std::size_t v = 0; v < cells.size(); ++v) table.cells[v].push_back(cells[v]);
+      }
+      block(table);
+    };
+    const bool has_rerun = !with_metric(rows_, "rerun.cosine").empty();
+    draw(attention, published ? "chained attention as published, P₁P₂…Pₖ of random paths: median, q1..q3"
+                              : "chained attention Pₖ…P₂P₁ of random paths: median, q1..q3");
+    if (published) return;
+    draw(term, "terms P X W of random paths: median, q1..q3");
+    if (has_rerun) draw(rerun, "the same paths frozen, and run again by themselves: median, q1..q3");
+  }
+
+  // --- heaviest paths ------------------------------------------------------------------------------------------------
+
+  void top() {
+    const Rows norms = with_metric(rows_, "path.norm.frobenius");
+    if (norms.empty()) return;
+    out_ +=
+        paint_(Colour::kBold, fmt::format("{} {}", screen_name(norms[0]->model, options_.unicode), norms[0]->variant));
+    out_ += '\n';
+    lines(fmt::format("  heaviest paths: norm of what each adds to the output; {}", norms[0]->verdict));
+    out_ += '\n';
+    struct Line {
+      std::string rank, norm, relative, projection, residual, origin, path;
+    };
+    std::vector<Line> table = {{"", "norm", "/ output's", "share", "of residual", "origin", "path"}};
+    for (const Row* row : norms) {
+      const auto value = [&](std::string_view metric) -> std::string {
+        const auto found = std::ranges::find_if(rows_, [&](const Row* other) {
+          return other->metric == metric && other->k == row->k && other->path == row->path &&
+                 other->origin == row->origin;
+        });
+        return found == rows_.end() || !(*found)->mean ? "-" : significant(*(*found)->mean);
+      };
+      table.push_back({fmt::format("{}", row->k.value_or(0)), significant(row->mean.value_or(0)),
+                       value("path.relative_norm.frobenius"), value("path.share.projection"),
+                       value("path.share.residual"), row->origin, row->path});
+    }
+    std::array<int, 6> widths{};
+    const auto fields = [](const Line& l) {
+      return std::array<std::string, 6>{l.rank, l.norm, l.relative, l.projection, l.residual, l.origin};
+    };
+    for (const Line& line : table) {
+      for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], display_width(fields(line)[i]));
+    }
+    for (const Line& line : table) {
+      std::string text;
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        text += fit(fields(line)[i], widths[i], i == 5 ? Align::kLeft : Align::kRight, options_.unicode) + "  ";
+      }
+      text += line.path;
+      out_ += paint_(&line == table.data() ? Colour::kDim : Colour::kPlain, text) + '\n';
+    }
+    out_ += '\n';
+  }
+
+  // --- tokens --------------------------------------------------------------------------------------------------------
+
+  void tokens() {
+    const Rows all = with_metric(rows_, "token.share.residual");
+    std::set<Index> samples;
+    for (const Row* row : all) samples.insert(row->sample.value_or(0));
+    for (const Index sample : samples) {
+      LayerBlock table;
+      std::map<Index, Ranked> by_token;
+      Index n_lengths = 0;
+      for (const Row* row : all) {
+        if (row->sample == sample && row->length) n_lengths = std::max(n_lengths, *row->length + 1);
+      }
+      constexpr Index kMostLengths = 5;
+      const Index shown = std::min(n_lengths, kMostLengths);
+      for (const Row* row : all) {
+        if (row->sample != sample || !row->k) continue;
+        if (table.unit.empty()) table = block_for(*row, row->metric, "token");
+        Ranked& ranked =
+            by_token
+                .try_emplace(*row->k, Ranked{fmt::format("{}", *row->k),
+                                             std::vector<std::optional<double>>(static_cast<std::size_t>(shown) + 1)})
+                .first->second;
+        if (!row->length) {
+          ranked.values[0] = row->mean;
+        } else if (*row->length < shown) {
+          ranked.values[static_cast<std::size_t>(*row->length) + 1] = row->mean;
+        }
+      }
+      if (table.unit.empty()) continue;
+      const auto first = std::ranges::find_if(all, [&](const Row* row) { return row->sample == sample; });
+      table.title = fmt::format(
+          "sample {}, {}: share of each input token's embedding in what sets the output token apart, all lengths and "
+          "by "
+          "length",
+          sample, (*first)->kind);
+      table.variants = {"all lengths"};
+      for (Index k = 0; k < shown; ++k) table.variants.push_back(fmt::format("{}", k));
+      std::vector<Ranked> list;
+      list.reserve(by_token.size());
+      for (auto& [token, ranked] : by_token) list.push_back(std::move(ranked));
+      ranked(std::move(table), std::move(list), "tokens");
+    }
+  }
+
+  const TableOptions& options_;
+  Painter paint_;
+  std::map<std::pair<std::string, std::string>, Rows> groups_;
+  std::vector<std::pair<std::string, std::string>> order_;
+  Rows rows_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string path_tables(const Result& result, const TableOptions& options) {
+  return PathTables(result, options).make();
+}
+
+}  // namespace rankfall

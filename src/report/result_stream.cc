@@ -1,0 +1,100 @@
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "io/atomic_file.h"
+#include "report/row_text.h"
+#include "report/screen_text.h"
+#include <rankfall/report.h>
+
+namespace rankfall {
+
+constexpr std::size_t kBufferBytes = 1 << 18;
+
+struct ResultStream::Impl {
+  Format format;
+  std::function<void(std::string_view)> sink;
+  std::optional<AtomicFile> file;
+  std::string buffer;
+  std::vector<Row> line;  // rows of one path, for the table
+  bool any_row = false;
+
+  void write(std::string_view text) {
+    buffer += text;
+    if (buffer.size() >= kBufferBytes) flush();
+  }
+  void flush() {
+    if (file) {
+      file->write(buffer);
+    } else {
+      sink(buffer);
+    }
+    buffer.clear();
+  }
+
+  // A path a line: its numbers, then its name.
+  void table_row(const Row& row) {
+    if (!line.empty() && (line.front().path != row.path || line.front().origin != row.origin)) end_line();
+    line.push_back(row);
+  }
+  void end_line() {
+    if (line.empty()) return;
+    if (!any_row) {
+      std::string head;
+      for (const Row& row : line) head += fmt::format("{:>17}  ", short_name(row.metric));
+      write(head + "origin      path\n");
+    }
+    std::string text;
+    for (const Row& row : line) text += fmt::format("{:>17.6g}  ", row.mean.value_or(0));
+    write(text +
+          fmt::format("{:<10}  {}\n", screen_name(line.front().origin, false), screen_name(line.front().path, false)));
+    any_row = true;
+    line.clear();
+  }
+  static std::string short_name(const std::string& metric) {
+    const auto dot = metric.find('.');
+    return dot == std::string::npos ? metric : metric.substr(dot + 1);
+  }
+
+  void begin(const Result& head) {
+    if (format == Format::kCsv) write(csv_header());
+    if (format == Format::kJson) write(json_begin(head));
+  }
+};
+
+ResultStream::ResultStream(const Result& head, Format format, std::function<void(std::string_view)> sink)
+    : impl_(new Impl{format, std::move(sink), {}, {}, {}}) {
+  impl_->begin(head);
+}
+
+ResultStream::ResultStream(const Result& head, Format format, const std::filesystem::path& file)
+    : impl_(new Impl{format, {}, {}, {}, {}}) {
+  impl_->file.emplace(file);
+  impl_->begin(head);
+}
+
+ResultStream::~ResultStream() = default;
+
+void ResultStream::add(const Row& row) {
+  switch (impl_->format) {
+    case Format::kTable:
+      impl_->table_row(row);
+      return;
+    case Format::kCsv:
+      impl_->write(csv_line(row));
+      return;
+    case Format::kJson:
+      impl_->write(json_row(row, !impl_->any_row));
+      impl_->any_row = true;
+      return;
+  }
+}
+
+void ResultStream::finish() {
+  if (impl_->format == Format::kTable) impl_->end_line();
+  if (impl_->format == Format::kJson) impl_->write(json_end(impl_->any_row));
+  impl_->flush();
+  if (impl_->file) impl_->file->commit();
+}
+
+}  // namespace rankfall
