@@ -210,6 +210,42 @@ check "collapse is a threshold" 5 "the condition holds" -- collapse $deep --samp
 check "collapse nowhere" 2 "" -- collapse $deep --depth 0
 check "collapse of nothing" 3 "no such directory" -- collapse ./none
 
+# Paths.
+toy=san:layers=3,heads=2,dim=8,std=0.3,mlp=6
+few=(--samples 2 --tokens 6)
+check "paths" 0 -- paths $toy "${few[@]}"
+expect "shares by length" grep -q 'share of the residual by path length' "$dir/out"
+expect "the sum is the forward pass" grep -q 'relative error [0-9]e-1[5-9]' "$dir/out"
+check "paths as rows" 0 -- paths $toy "${few[@]}" --origins layer --interference --format csv
+expect "by block" grep -q ',paths.share.residual,.*,mlp.2,' "$dir/out"
+expect "exact counts" grep -qE ',paths.count,8,+3,embedding,.*,8$' "$dir/out"
+check "all views" 0 -- paths $toy "${few[@]}" --heads --sample 3 --rerun --top 3 --to -1 --lengths
+expect "heads" grep -q 'L2H1' "$dir/out"
+expect "heaviest" grep -q 'the heaviest of all' "$dir/out"
+"$rankfall" paths $toy "${few[@]}" --heads --sample 3 --rerun --top 3 --to -1 --lengths --threads 1 --format csv > "$dir/one.csv" 2> /dev/null
+"$rankfall" paths $toy "${few[@]}" --heads --sample 3 --rerun --top 3 --to -1 --lengths --threads 3 --format csv > "$dir/three.csv" 2> /dev/null
+expect "threads do not matter to paths" cmp -s "$dir/one.csv" "$dir/three.csv"
+check "every path" 0 -- paths $toy "${few[@]}" --list --format csv
+expect "all of them" test "$(grep -c ',path.norm.frobenius,.*,embedding,' "$dir/out")" -eq 27
+check "every path to a file" 0 -- paths $toy "${few[@]}" --list -o "$dir/list.json"
+expect "it is complete" bash -c "tail -1 '$dir/list.json' | grep -q '^}'"
+check "too many paths to list" 2 "at most 10000000" -- paths bert-base@init --list
+check "a list goes alone" 2 "goes alone" -- paths $toy --list --heads
+check "no such token" 2 "expected -6 to 5" -- paths $toy "${few[@]}" --to 6
+check "re-run of nothing" 2 "" -- paths $toy --rerun
+check "no path passes" 2 "restarts at an MLP" -- paths $toy "${few[@]}" --without mlp_skip --sample 2
+check "that is said" 0 "restarts at the MLP" -- paths $toy "${few[@]}" --without mlp_skip
+check "paths of a checkpoint" 0 -- paths "$families/gpt2" --ids "$families/gpt2/input.safetensors" --variant full --variant san
+check "paths is a threshold" 5 "the condition holds" -- paths $toy "${few[@]}" --fail-if 'reconstruction_error@last>0'
+check "counts" 0 -- counts
+expect "GPT-3" grep -q '^GPT-3 .*95 = 96' "$dir/out"
+check "counts of numbers" 0 -- counts 12 12 --format csv
+expect "exactly" grep -q ',23298085122481$' "$dir/out"
+check "counts of a model" 0 -- counts "$families/bert" bert-base@init
+check "counts of one number" 2 "two numbers" -- counts 12
+check "counts of too much" 2 "too many digits" -- counts 100000 12
+check "counts of nothing" 2 "expected 1 to" -- counts 0 12
+
 check "bench" 0 -- bench bert-tiny@init --rounds 1 --samples 2 --tokens 16 --format csv
 expect "bench gives shares" grep -q ',share_of_peak,' "$dir/out"
 
