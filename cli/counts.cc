@@ -33,10 +33,11 @@ std::vector<Architecture> chosen(const std::vector<std::string>& words) {
   if (layers && words.size() == 2) {
     if (const auto heads = number_of(words[1])) return {{"", *layers, *heads}};
   }
-  if (layers) {
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("counts {}: expected two numbers, layers and heads, or models, or nothing", fmt::join(words, " ")));
+  const bool is_number = layers || words[0].find_first_not_of("+-.0123456789eE") == std::string::npos;
+  if (is_number) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("counts {}: expected two whole numbers, layers and heads, or models, or nothing",
+                            fmt::join(words, " ")));
   }
   std::vector<Architecture> all;
   all.reserve(words.size());

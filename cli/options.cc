@@ -28,7 +28,7 @@ void add_variant_options(CLI::App& app, VariantOptions& options) {
                "the four variants as the published code ran them, not as it labelled them");
 }
 
-std::vector<Variant> chosen_variants(const VariantOptions& options, std::vector<Variant> usual) {
+std::vector<Variant> chosen_variants(const VariantOptions& options, const std::vector<Variant>& usual) {
   if (options.as_published) {
     if (!options.without.empty() || !options.named.empty()) {
       throw Error(ErrorKind::kUsage,
@@ -147,8 +147,11 @@ void check_thresholds(const std::vector<Threshold>& thresholds, const Result& re
     for (const Row& row : violations(threshold, result)) {
       const std::string head = row.head ? fmt::format(" head {}", *row.head) : "";
       const std::string layer = row.layer ? fmt::format(" {} {}", row.head ? "block" : "layer", *row.layer) : "";
-      broken += fmt::format("\n  {} {}{}{}: {} = {:.6g}", row.model, row.variant, layer, head, row.metric,
-                            row.mean.value_or(0));
+      const std::string length = row.length ? fmt::format(" length {}", *row.length) : "";
+      const std::string origin = row.origin.empty() ? "" : " " + row.origin;
+      const std::string path = row.path.empty() ? "" : " " + row.path;
+      broken += fmt::format("\n  {} {}{}{}{}{}{}: {} = {:.6g}", row.model, row.variant, layer, head, length, origin,
+                            path, row.metric, row.mean.value_or(0));
     }
   }
   if (!broken.empty()) throw Error(ErrorKind::kClaim, "--fail-if: the condition holds for" + broken);

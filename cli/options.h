@@ -26,7 +26,8 @@ void add_variant_options(CLI::App& app, VariantOptions& options);
 // The same without --as-published, for commands in which that means something else; `usual` is what is run otherwise.
 void add_variant_options(CLI::App& app, VariantOptions& options, const std::string& usual);
 // In the order: named ones, then combinations of parts; nothing given: `usual`, or the four of the paper.
-std::vector<Variant> chosen_variants(const VariantOptions& options, std::vector<Variant> usual = paper_variants(false));
+std::vector<Variant> chosen_variants(const VariantOptions& options,
+                                     const std::vector<Variant>& usual = paper_variants(false));
 
 // --threads, applied when parsed. 0: all cores.
 void add_threads_option(CLI::App& app);

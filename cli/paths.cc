@@ -1,3 +1,4 @@
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,9 @@ void run_list(const PathsCommand& command) {
   options.variant = command.options.variants[0];
   options.seed = command.options.seed;
   options.input = command.options.input;
+  // A progress line among rows on a terminal would be a mess.
+  ProgressLine progress(command.output.quiet || command.output.file.empty() || command.output.file == "-");
+  options.progress = progress.callback();
   std::unique_ptr<ResultStream> stream;
   list_paths(
       command.models[0], options,
@@ -50,6 +54,7 @@ void run_list(const PathsCommand& command) {
                      : std::make_unique<ResultStream>(head, format, std::filesystem::path(file));
       },
       [&](const Row& row) { stream->add(row); });
+  progress.clear();
   stream->finish();
 }
 
@@ -61,15 +66,15 @@ void run(PathsCommand& command) {
   options.origins_by_block = command.origins == "layer";
   const bool other = options.heads || options.n_draws > 0 || options.n_top > 0 || options.to;
   if (command.list) {
-    if (other || command.lengths || options.interference || !thresholds.empty()) {
+    if (other || command.lengths || options.interference || options.origins_by_block || !thresholds.empty()) {
       throw Error(ErrorKind::kUsage, "--list goes alone: it writes every path as it is found");
     }
     run_list(command);
     return;
   }
   options.lengths = command.lengths || !other;
-  // A chosen output token is looked at in one sample, unless more are asked for.
-  if (options.to && !options.input.n_samples && !options.input.from_file()) options.input.n_samples = 1;
+  // A chosen output token is looked at in the first sample, unless a number or a file of samples is given.
+  if (options.input.n_samples || options.input.from_file()) options.n_to_samples = std::numeric_limits<Index>::max();
   ProgressLine progress(command.output.quiet);
   options.progress = progress.callback();
   const Result result = paths(command.models, options);
@@ -112,10 +117,12 @@ void add_paths_command(CLI::App& app) {
       ->group(kViews);
   sub->add_flag("--interference", options.interference, "products between the sums of different lengths")
       ->group(kViews);
-  sub->add_flag("--heads", options.heads, "share of every head and MLP in the output and its residual")->group(kViews);
+  auto* heads = sub->add_flag("--heads", options.heads, "share of every head and MLP in the output and its residual")
+                    ->group(kViews);
   sub->add_option("--through", options.n_through, "of how many heads the norm of all paths through them, too")
       ->check(CLI::Range(0, 10'000))
       ->capture_default_str()
+      ->needs(heads)
       ->group(kViews);
   auto* sample = sub->add_option("--sample", options.n_draws, "this many random paths of each length")
                      ->check(CLI::Range(1, 1'000'000))
@@ -136,8 +143,12 @@ void add_paths_command(CLI::App& app) {
       ->default_str("4 times --top, 64 at least")
       ->needs(top)
       ->group(kViews);
-  sub->add_flag("--list", command->list, "every single path, as it is found; at most 10,000,000")->group(kViews);
-  sub->add_option("--to", options.to, "which input tokens reach this output token; -1 is the last")
+  sub->add_flag("--list", command->list,
+                "every single path, as it is found, to standard output or -o; at most 10,000,000")
+      ->group(kViews);
+  sub->add_option(
+         "--to", options.to,
+         "which input tokens reach this output token (-1: the last), in the first sample or in those of --samples")
       ->check(CLI::Range(-16'777'216, 16'777'215))
       ->type_name("TOKEN")
       ->group(kViews);

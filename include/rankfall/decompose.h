@@ -155,7 +155,7 @@ struct AdjointShares {
 };
 
 struct AdjointOptions {
-  bool by_length = true;       // false: all lengths together, as length 0; dearer by L/2 times if true
+  bool by_length = true;                      // false: all lengths together, as length 0; dearer by L/2 times if true
   std::optional<Index> reach = std::nullopt;  // an output token; needs by_length
 };
 

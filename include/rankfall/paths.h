@@ -33,6 +33,7 @@ struct PathsOptions {
   Index n_top = 0;                // the heaviest paths; 0: none
   Index beam = 0;                 // partial paths kept for them; 0: as many as are good, at least 64
   std::optional<Index> to;        // which input tokens reach this output token; negative: from the end
+  Index n_to_samples = 1;         // ... in so many of the samples
 
   std::uint64_t seed = 0;
   InputOptions input;
@@ -45,12 +46,15 @@ struct PathsOptions {
 //     paths.count (`exact`), paths.norm.*, paths.residual.*, paths.share.projection, .norm, .residual
 //   by `layer`: paths.cancellation, reconstruction_error (kind "largest": of all samples)
 //   by `length` and `k`: paths.gram.projection, paths.gram.residual
-//   by `layer` (block) and `head`: head.share.projection, head.share.residual, head.norm.frobenius; by `layer`:
-//     mlp.share.*
-//   by `length` over drawn paths, kinds q1, median, q3: path.attention.*, path.term.*, rerun.*
-//   by `path`, `origin`, rank `k`: path.norm.frobenius, path.share.*
+//   by `layer` (block) and `head`: head.share.projection, head.share.residual, head.norm.frobenius,
+//     head.relative_norm.frobenius; by `layer`: mlp.share.*
+//   by `length` over drawn paths, kinds q1, median, q3: path.attention.* (as published:
+//     path.attention_reversed.*), path.term.*, rerun.*
+//   by `path`, `origin`, rank `k`: path.norm.frobenius, path.relative_norm.frobenius, path.share.*
 //   by `sample`, `length`, input token `k`: token.reach, token.share.projection, token.share.residual
-// Rows of kind "output" are of what the final norm makes of the last state, where that is not part of it (ViT).
+// Where the residual of the whole is at most the rounding of double (kFloorEpsilons), shares of it are absent, with the
+// verdict "rounding floor". Rows of kind "output" are of what the final norm makes of the last state, where that is not
+// part of it (ViT).
 RANKFALL_API Result paths(std::span<const std::string> models, const PathsOptions& options);
 
 // The same for one open model and given samples; seed counts for drawn paths only, input is not used.
@@ -61,13 +65,15 @@ RANKFALL_API Result paths(const Model& model, std::span<const Sample> samples, c
 inline constexpr double kReconstructionLimit = 1e-10;
 RANKFALL_API std::optional<double> largest_reconstruction_error(const Result& result);
 
-// Every single path of one model, row by row as they are found: norm.frobenius, share.projection and share.residual of
-// each, means over samples; in a fixed order. Returns the manifest, before the first row through `begin`. Error(kUsage)
-// if there are more than 10^7.
+// Every single path of one model, row by row as they are found, in a fixed order: path.norm.frobenius,
+// path.relative_norm.frobenius, path.share.projection and path.share.residual of each, means over samples. `begin` gets
+// the result without rows before the first of them. Error(kUsage) if there are more than 10^7.
 struct PathListOptions {
   Variant variant = variant_named("full");
   std::uint64_t seed = 0;
   InputOptions input;
+
+  Progress progress;
 };
 RANKFALL_API void list_paths(const std::string& model, const PathListOptions& options,
                              const std::function<void(const Result& begin)>& begin,

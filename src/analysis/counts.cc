@@ -84,8 +84,7 @@ class CountRows {
   Row row(const char* metric, std::optional<Index> length) const {
     Row row;
     row.model = architecture_.name;
-    row.variant = fmt::format("{} layers, {} head{}", architecture_.n_layers, architecture_.n_heads,
-                              architecture_.n_heads == 1 ? "" : "s");
+    row.variant = fmt::format("L={} H={}", architecture_.n_layers, architecture_.n_heads);
     row.metric = metric;
     row.length = length;
     return row;
@@ -142,6 +141,12 @@ Architecture architecture_of(const std::string& model) {
   std::error_code error;
   const bool is_directory = std::filesystem::is_directory(model, error);
   const Network network = open_model(is_directory ? model + "@init" : model, 0).network;
+  const bool skips = std::ranges::all_of(network.layers, [](const SubLayer& layer) { return layer.skip != 0; });
+  if (!skips) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: has no skip connection around some sub-layers, expected one around "
+                                               "each; `rankfall paths` counts the paths of any network",
+                                               model));
+  }
   return {model, network.sizes.n_blocks, network.sizes.n_heads};
 }
 

@@ -1,16 +1,34 @@
 #include "analysis/path_counts.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "model/layer_weights.h"
 
 namespace rankfall {
 namespace {
 
-bool adds_bias(const std::optional<Norm>& norm) { return norm && norm->bias; }
+// Finds out which biases are there.
+class Biases {
+ public:
+  Biases(const Network& network, const WeightSource& weights) : network_(network), weights_(weights) {}
 
-bool adds_bias(const SubLayer& layer) {
-  const auto* attention = std::get_if<Attention>(&layer.f);
-  return adds_bias(layer.post) || (attention && (attention->v.b || attention->o.b || adds_bias(layer.pre)));
-}
+  bool any(const SubLayer& layer) const {
+    const auto* attention = std::get_if<Attention>(&layer.f);
+    return any(layer.post) || (attention && (any(attention->v.b) || any(attention->o.b) || any(layer.pre)));
+  }
+  bool any(const std::optional<Norm>& norm) const { return norm && any(norm->bias); }
+
+ private:
+  bool any(const std::optional<TensorSlice>& slice) const {
+    if (!slice) return false;
+    const LayerWeights<double> loaded({*slice}, network_.tensors, weights_);
+    return !loaded.vector(*slice).isZero(0);
+  }
+
+  const Network& network_;
+  const WeightSource& weights_;
+};
 
 void begin(StateCounts& counts, const Origin& origin) {
   auto found = std::ranges::find(counts, origin, &OriginCounts::origin);
@@ -24,7 +42,7 @@ std::vector<BigInt> counts_by_length(Index n_layers, Index n_heads) {
   std::vector<BigInt> counts = {1};
   counts.reserve(static_cast<std::size_t>(n_layers) + 1);
   for (Index k = 1; k <= n_layers; ++k) {
-    counts.push_back(counts.back() * (n_layers - k + 1) / k);
+    counts.emplace_back(counts.back() * (n_layers - k + 1) / k);
   }
   BigInt power = 1;
   for (BigInt& count : counts) {
@@ -43,7 +61,8 @@ double ratio(const BigInt& a, const BigInt& b) {
   return std::ldexp(quotient.convert_to<double>(), -static_cast<int>(shift));
 }
 
-std::vector<StateCounts> path_counts(const Network& network) {
+std::vector<StateCounts> path_counts(const Network& network, const WeightSource& weights) {
+  const Biases biases(network, weights);
   StateCounts counts = {{{Origin::Kind::kEmbedding, {}}, {1}}};
   std::vector<StateCounts> states = {counts};
   const auto n_layers = network.layers.size();
@@ -61,11 +80,11 @@ std::vector<StateCounts> path_counts(const Network& network) {
       if (layer.skip == 0 && !attention) std::ranges::fill(by_length, 0);
     }
     if (!attention) begin(counts, {Origin::Kind::kMlp, layer.block});
-    if (adds_bias(layer)) begin(counts, {Origin::Kind::kBias, layer.block});
+    if (biases.any(layer)) begin(counts, {Origin::Kind::kBias, layer.block});
     const bool last = l + 1 == n_layers || network.layers[l + 1].block != layer.block;
     if (last) states.push_back(counts);
   }
-  if (adds_bias(network.final_norm)) begin(counts, {Origin::Kind::kBias, network.sizes.n_blocks});
+  if (biases.any(network.final_norm)) begin(counts, {Origin::Kind::kBias, network.sizes.n_blocks});
   if (network.final_norm && network.final_norm_in_state) states.back() = counts;
   states.push_back(std::move(counts));
   return states;

@@ -3,35 +3,12 @@
 #include <cmath>
 
 #include "analysis/part_of.h"
+#include "analysis/path_sums.h"
 #include "analysis/path_views.h"
-#include "linalg/norms.h"
-#include "linalg/norms_impl.h"
 #include "result/statistics.h"
 #include <rankfall/decompose.h>
 
 namespace rankfall {
-
-double valid_product(const MatrixRef<double>& a, const MatrixRef<double>& b, std::span<const std::uint8_t> valid) {
-  double sum = 0;
-  for (const Index i : valid_rows(a.rows(), valid)) sum += a.row(i).dot(b.row(i));
-  return sum;
-}
-
-Matrix<double> projection_direction(const MatrixRef<double>& y, std::span<const std::uint8_t> valid) {
-  Matrix<double> g = Matrix<double>::Zero(y.rows(), y.cols());
-  for (const Index i : valid_rows(y.rows(), valid)) g.row(i) = y.row(i);
-  const double square = g.squaredNorm();
-  return square == 0 ? g : Matrix<double>(g / square);
-}
-
-Matrix<double> residual_direction(const MatrixRef<double>& y, std::span<const std::uint8_t> valid) {
-  Matrix<double> g = Matrix<double>::Zero(y.rows(), y.cols());
-  const Matrix<double> rows = centred_rows<double>(y, valid);
-  const std::vector<Index> indices = valid_rows(y.rows(), valid);
-  for (std::size_t i = 0; i < indices.size(); ++i) g.row(indices[i]) = rows.row(static_cast<Index>(i));
-  const double square = g.squaredNorm();
-  return square == 0 ? g : Matrix<double>(g / square);
-}
 
 namespace {
 
@@ -39,6 +16,7 @@ void put(Row& row, const Statistics& statistics) {
   row.mean = statistics.mean();
   row.std = statistics.std();
   row.n = statistics.n();
+  if (!row.mean && row.metric.ends_with("share.residual")) row.verdict = "rounding floor";
 }
 
 constexpr std::array kShares = {"projection", "residual"};
@@ -62,27 +40,40 @@ std::vector<Row> head_rows(const PathsJob& job, const Progress& progress) {
   for (const SubLayer& layer : job.network.layers) {
     if (!std::holds_alternative<Attention>(layer.f)) has_mlp[static_cast<std::size_t>(layer.block)] = true;
   }
-  std::vector<Matrix<double>> outputs(job.samples.size());
-  ForwardOptions forward;
-  forward.progress = part_of(progress, 0, 2, "heads");
-  const auto found = adjoint_shares(
-      job.network, *job.model->weights, job.samples,
-      [&](std::size_t s, const MatrixRef<double>& y) {
-        outputs[s] = y;
-        const auto& valid = job.samples[s].valid;
-        return std::vector<Matrix<double>>{projection_direction(y, valid), residual_direction(y, valid)};
-      },
-      {.by_length = false}, forward);
-  for (const auto& sample : found) {
-    for (std::size_t d = 0; d < kShares.size(); ++d) {
-      for (std::size_t b = 0; b < n_blocks; ++b) {
-        const Matrix<double>& heads = sample[d].heads[b];
-        shares[d].heads[b].resize(static_cast<std::size_t>(heads.rows()));
-        for (Index h = 0; h < heads.rows(); ++h) shares[d].heads[b][static_cast<std::size_t>(h)].add(heads(h, 0));
-        shares[d].mlp[b].add(sample[d].mlp(static_cast<Index>(b), 0));
-      }
-    }
-  }
+  const auto n_samples = static_cast<double>(job.samples.size());
+  const auto n_tokens = static_cast<double>(size_of(job.samples).n_tokens);
+  const double term = n_tokens * static_cast<double>(job.network.sizes.d_model) * sizeof(double);
+  const double attention = n_tokens * n_tokens * static_cast<double>(job.network.sizes.n_heads) * sizeof(double);
+  std::vector<double> norms(job.samples.size());  // of the outputs
+  for_groups(job.samples.size(), term * (static_cast<double>(n_blocks) + 8) + attention,
+             [&](std::size_t first, std::size_t count) {
+               std::vector<std::array<bool, 2>> has(count);
+               ForwardOptions forward;
+               forward.progress =
+                   part_of(progress, static_cast<double>(first), 2 * n_samples, "heads", static_cast<double>(count));
+               const auto found = adjoint_shares(
+                   job.network, *job.model->weights, job.samples.subspan(first, count),
+                   [&](std::size_t s, const MatrixRef<double>& y) {
+                     const Whole whole(y, job.samples[first + s].valid);
+                     norms[first + s] = std::sqrt(whole.square);
+                     has[s] = {whole.has_shares, whole.has_residual_shares};
+                     return std::vector<Matrix<double>>{whole.projection(), whole.residual_projection()};
+                   },
+                   {.by_length = false}, forward);
+               for (std::size_t s = 0; s < count; ++s) {
+                 for (std::size_t d = 0; d < kShares.size(); ++d) {
+                   for (std::size_t b = 0; b < n_blocks; ++b) {
+                     const Matrix<double>& heads = found[s][d].heads[b];
+                     shares.at(d).heads[b].resize(static_cast<std::size_t>(heads.rows()));
+                     if (!has[s].at(d)) continue;
+                     for (Index h = 0; h < heads.rows(); ++h) {
+                       shares.at(d).heads[b][static_cast<std::size_t>(h)].add(heads(h, 0));
+                     }
+                     shares.at(d).mlp[b].add(found[s][d].mlp(static_cast<Index>(b), 0));
+                   }
+                 }
+               }
+             });
 
   std::vector<Row> rows;
   struct Ranked {
@@ -112,16 +103,26 @@ std::vector<Row> head_rows(const PathsJob& job, const Progress& progress) {
   std::vector<Head> top;
   top.reserve(ranking.size());
   for (const Ranked& ranked : ranking) top.push_back(ranked.head);
-  forward.progress = part_of(progress, 1, 2, "heads");
-  const auto through = through_heads(job.network, *job.model->weights, job.samples, top, forward);
+  std::vector<std::vector<double>> through(job.samples.size());  // norms
+  for_groups(job.samples.size(), 3 * term * static_cast<double>(top.size() + 1) + attention,
+             [&](std::size_t first, std::size_t count) {
+               ForwardOptions forward;
+               forward.progress = part_of(progress, n_samples + static_cast<double>(first), 2 * n_samples, "heads",
+                                          static_cast<double>(count));
+               const auto samples = job.samples.subspan(first, count);
+               const auto terms = through_heads(job.network, *job.model->weights, samples, top, forward);
+               for (std::size_t s = 0; s < count; ++s) {
+                 for (const Matrix<double>& y : terms[s]) {
+                   through[first + s].push_back(std::sqrt(valid_product(y, y, samples[s].valid)));
+                 }
+               }
+             });
   for (std::size_t i = 0; i < top.size(); ++i) {
     Statistics norm;
     Statistics relative;
     for (std::size_t s = 0; s < job.samples.size(); ++s) {
-      const auto& valid = job.samples[s].valid;
-      const double size = std::sqrt(valid_product(through[s][i], through[s][i], valid));
-      norm.add(size);
-      relative.add(size / std::sqrt(valid_product(outputs[s], outputs[s], valid)));
+      norm.add(through[s][i]);
+      if (norms[s] > 0) relative.add(through[s][i] / norms[s]);
     }
     const auto add = [&](const char* metric, const Statistics& statistics) {
       Row& row = rows.emplace_back(job.row(metric));

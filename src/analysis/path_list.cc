@@ -10,6 +10,7 @@
 #include "linalg/norms_impl.h"
 #include "model/memory.h"
 #include "result/manifest.h"
+#include "result/statistics.h"
 #include <rankfall/error.h>
 
 namespace rankfall {
@@ -27,27 +28,32 @@ double norm_of(const CentredMatrix& term, std::span<const std::uint8_t> valid) {
 }  // namespace
 
 PathSummary::PathSummary(std::span<const Sample> samples, std::span<const Matrix<double>> outputs) : samples_(samples) {
-  for (std::size_t s = 0; s < samples.size(); ++s) {
-    norms_.push_back(std::sqrt(valid_product(outputs[s], outputs[s], samples[s].valid)));
-    projections_.push_back(projection_direction(outputs[s], samples[s].valid));
-    residuals_.push_back(residual_direction(outputs[s], samples[s].valid));
-  }
+  wholes_.reserve(samples.size());
+  for (std::size_t s = 0; s < samples.size(); ++s) wholes_.emplace_back(outputs[s], samples[s].valid);
 }
 
 std::vector<double> PathSummary::operator()(std::span<const CentredMatrix> terms) const {
-  std::vector<double> numbers(kPathNumbers.size(), 0.0);
-  const auto n = static_cast<double>(terms.size());
+  std::array<Statistics, kPathNumbers.size()> numbers;
   for (std::size_t s = 0; s < terms.size(); ++s) {
+    const Whole& whole = wholes_[s];
     const double norm = norm_of(terms[s], samples_[s].valid);
-    numbers[0] += norm / n;
-    numbers[1] += norm / norms_[s] / n;
-    // <1 m + R, G>; the rows of the residual's direction sum to zero.
-    numbers[2] +=
-        (projections_[s].colwise().sum().dot(terms[s].mean) + projections_[s].cwiseProduct(terms[s].residual).sum()) /
-        n;
-    numbers[3] += residuals_[s].cwiseProduct(terms[s].residual).sum() / n;
+    numbers[0].add(norm);
+    if (whole.has_shares) {
+      numbers[1].add(norm / std::sqrt(whole.square));
+      // <1 m + R, Y>
+      numbers[2].add(
+          (whole.state.colwise().sum().dot(terms[s].mean) + whole.state.cwiseProduct(terms[s].residual).sum()) /
+          whole.square);
+    }
+    // The rows of the residual sum to zero.
+    if (whole.has_residual_shares) {
+      numbers[3].add(whole.residual.cwiseProduct(terms[s].residual).sum() / whole.residual_square);
+    }
   }
-  return numbers;
+  std::vector<double> means;
+  means.reserve(numbers.size());
+  for (const Statistics& number : numbers) means.push_back(number.mean().value_or(NAN));
+  return means;
 }
 
 Row path_row(const PathsJob& job, const Path& path, const char* metric, double value) {
@@ -55,7 +61,11 @@ Row path_row(const PathsJob& job, const Path& path, const char* metric, double v
   row.path = to_string(path);
   row.origin = to_string(path.origin);
   row.length = static_cast<Index>(path.heads.size());
-  row.mean = value;
+  if (std::isfinite(value)) {
+    row.mean = value;
+  } else {
+    row.verdict = "rounding floor";
+  }
   return row;
 }
 
@@ -66,7 +76,7 @@ void list_paths(const std::string& spec, const PathListOptions& options,
   job.model = &model;
   job.variant = &options.variant;
   job.network = apply(options.variant, model.network);
-  const BigInt total = count_of(path_counts(job.network).back(), std::nullopt);
+  const BigInt total = count_of(path_counts(job.network, *model.weights).back(), std::nullopt);
   if (total > kMostPaths) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("{}, variant {}: {} paths, expected at most {} to list them; --top lists the heaviest",
@@ -92,15 +102,19 @@ void list_paths(const std::string& spec, const PathListOptions& options,
   Provenance provenance;
   provenance.add(model, inputs.source, size);
   provenance.add_notes(inputs.notes);
+  provenance.add_notes(path_notes(model, {options.variant}));
   provenance.write(result.manifest);
   begin(result);
 
   const auto outputs = forward<double>(job.network, *model.weights, job.samples, {});
   const PathSummary summary(job.samples, outputs);
+  const auto n_paths = total.convert_to<double>();
+  double done = 0;
   enumerate(
       job.network, *model.weights, job.samples,
       [&](const Path&, std::span<const CentredMatrix> terms) { return summary(terms); },
       [&](const Path& path, std::span<const double> numbers) {
+        if (options.progress) options.progress(++done, n_paths, model.name + " " + options.variant.name);
         for (std::size_t m = 0; m < kPathNumbers.size(); ++m) {
           Row next = path_row(job, path, kPathNumbers.at(m), numbers[m]);
           next.n = size.n_samples;

@@ -13,7 +13,7 @@ namespace rankfall {
 inline constexpr std::array kPathNumbers = {"path.norm.frobenius", "path.relative_norm.frobenius",
                                             "path.share.projection", "path.share.residual"};
 
-// These numbers, means over samples. `samples` and `outputs` must outlive it. Thread-safe.
+// These numbers, means over the samples that have them; NaN if none has. `samples` must outlive it. Thread-safe.
 class PathSummary {
  public:
   PathSummary(std::span<const Sample> samples, std::span<const Matrix<double>> outputs);
@@ -21,8 +21,7 @@ class PathSummary {
 
  private:
   std::span<const Sample> samples_;
-  std::vector<double> norms_;
-  std::vector<Matrix<double>> projections_, residuals_;
+  std::vector<Whole> wholes_;
 };
 
 Row path_row(const PathsJob& job, const Path& path, const char* metric, double value);

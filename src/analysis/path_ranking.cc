@@ -11,6 +11,7 @@
 #include "analysis/path_sums.h"
 #include "analysis/path_views.h"
 #include "base/parallel.h"
+#include "result/statistics.h"
 #include <rankfall/decompose.h>
 
 namespace rankfall {
@@ -18,7 +19,6 @@ namespace {
 
 // Up to so many paths, times samples, are enumerated rather than searched.
 constexpr double kEnumerated = 2e5;
-constexpr Index kLeastBeam = 64;
 
 // Numbers of a path over samples: path_summary's.
 struct Candidate {
@@ -31,9 +31,9 @@ class Ranking {
   Ranking(const PathsJob& job, const Progress& progress) : job_(job), progress_(progress) {}
 
   std::vector<Row> make() {
-    const BigInt total = count_of(path_counts(job_.network).back(), std::nullopt);
+    const BigInt total = count_of(path_counts(job_.network, *job_.model->weights).back(), std::nullopt);
     const bool few = total <= static_cast<std::uint64_t>(kEnumerated / static_cast<double>(job_.samples.size()));
-    const Index beam = job_.options->beam > 0 ? job_.options->beam : std::max(kLeastBeam, 4 * job_.options->n_top);
+    const Index beam = beam_of(*job_.options);
     std::vector<Candidate> found = few ? enumerated() : searched(beam);
     std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.numbers[0] > b.numbers[0]; });
     found.resize(std::min(found.size(), static_cast<std::size_t>(job_.options->n_top)));
@@ -45,7 +45,7 @@ class Ranking {
         Row& row = rows.emplace_back(path_row(job_, found[i].path, kPathNumbers.at(m), found[i].numbers[m]));
         row.k = static_cast<Index>(i) + 1;
         row.n = static_cast<Index>(job_.samples.size());
-        row.verdict = how;
+        if (row.verdict.empty()) row.verdict = how;
       }
     }
     return rows;
@@ -71,6 +71,7 @@ class Ranking {
     const double term = n_tokens * static_cast<double>(job_.network.sizes.d_model) * sizeof(double);
     const auto n_samples = static_cast<double>(job_.samples.size());
     std::vector<Candidate> candidates;
+    std::map<std::string, std::size_t> places;  // by name
     for_groups(job_.samples.size(), 3 * term * static_cast<double>(beam), [&](std::size_t first, std::size_t count) {
       ForwardOptions options;
       options.progress = part_of(progress_, static_cast<double>(first), 1.25 * n_samples, "heaviest paths",
@@ -79,13 +80,13 @@ class Ranking {
           heaviest(job_.network, *job_.model->weights, job_.samples.subspan(first, count), beam, options);
       for (const auto& list : found) {
         const auto most = std::min(list.size(), static_cast<std::size_t>(2 * job_.options->n_top));
-        for (std::size_t i = 0; i < most; ++i) add(candidates, list[i]);
+        for (std::size_t i = 0; i < most; ++i) add(list[i], candidates, places);
       }
     });
     // Those that are heavy in most samples.
     std::ranges::stable_sort(candidates, [](const auto& a, const auto& b) { return a.numbers[0] > b.numbers[0]; });
     candidates.resize(std::min(candidates.size(), static_cast<std::size_t>(8 * job_.options->n_top)));
-    for (Candidate& candidate : candidates) candidate.numbers.assign(kPathNumbers.size(), 0.0);
+    std::vector<std::array<Statistics, kPathNumbers.size()>> numbers(candidates.size());
 
     std::vector<Path> paths;
     paths.reserve(candidates.size());
@@ -102,21 +103,28 @@ class Ranking {
                  for (std::size_t s = 0; s < count; ++s) {
                    const PathSummary summary(samples.subspan(s, 1), std::span(outputs).subspan(s, 1));
                    for (std::size_t p = 0; p < paths.size(); ++p) {
-                     const std::vector<double> numbers = summary(std::span(&terms[s][p].term, 1));
-                     for (std::size_t m = 0; m < numbers.size(); ++m)
-                       candidates[p].numbers[m] += numbers[m] / n_samples;
+                     const std::vector<double> found = summary(std::span(&terms[s][p].term, 1));
+                     for (std::size_t m = 0; m < found.size(); ++m) {
+                       if (std::isfinite(found[m])) numbers[p].at(m).add(found[m]);
+                     }
                    }
                  }
                });
+    for (std::size_t p = 0; p < paths.size(); ++p) {
+      candidates[p].numbers.clear();
+      for (const Statistics& number : numbers[p]) candidates[p].numbers.push_back(number.mean().value_or(NAN));
+    }
     return candidates;
   }
 
-  static void add(std::vector<Candidate>& candidates, const WeightedPath& found) {
-    const auto known = std::ranges::find(candidates, found.path, &Candidate::path);
-    if (known == candidates.end()) {
+  static void add(const WeightedPath& found, std::vector<Candidate>& candidates,
+                  std::map<std::string, std::size_t>& places) {
+    const std::string name = to_string(found.path.origin) + ": " + to_string(found.path);
+    const auto [place, is_new] = places.try_emplace(name, candidates.size());
+    if (is_new) {
       candidates.push_back({found.path, {found.norm}});
     } else {
-      known->numbers[0] += found.norm;
+      candidates[place->second].numbers[0] += found.norm;
     }
   }
 
@@ -125,6 +133,11 @@ class Ranking {
 };
 
 }  // namespace
+
+Index beam_of(const PathsOptions& options) {
+  constexpr Index kLeastBeam = 64;
+  return options.beam > 0 ? options.beam : std::max(kLeastBeam, 4 * options.n_top);
+}
 
 std::vector<Row> top_path_rows(const PathsJob& job, const Progress& progress) { return Ranking(job, progress).make(); }
 

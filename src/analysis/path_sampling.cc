@@ -14,6 +14,7 @@
 #include "analysis/published_data.h"
 #include "analysis/published_table.h"
 #include "base/parallel.h"
+#include "linalg/gemm.h"
 #include "linalg/norms.h"
 #include "linalg/norms_impl.h"
 #include "linalg/rank_one.h"
@@ -81,7 +82,12 @@ class RerunAttention final : public Observer<double> {
     return needs;
   }
   void attention(Index /*block*/, Index /*head*/, const MatrixRef<double>& p) override {
-    product = product.rows() == 0 ? Matrix<double>(p) : Matrix<double>(p * product);
+    if (product.rows() == 0) {
+      product = p;
+      return;
+    }
+    const Matrix<double> before = product;
+    gemm<double>(false, false, 1.0, p, before, 0.0, product);
   }
   Matrix<double> product;
 };
@@ -183,10 +189,10 @@ class Sampling {
         values[what + ".rank1_remainder.composite"].push_back(all[i].remainder);
       }
     };
-    put("path.attention", attention);
+    put(published ? "path.attention_reversed" : "path.attention", attention);
     put("path.term", term);
     for (std::size_t i = 0; i < drawn.size() && published; ++i) {
-      values_of_length(drawn[i])["path.attention.rank1_remainder_f32.composite"].push_back(f32[i]);
+      values_of_length(drawn[i])["path.attention_reversed.rank1_remainder_f32.composite"].push_back(f32[i]);
     }
     for (std::size_t i = 0; i < drawn.size() && job_.options->rerun; ++i) {
       rerun(drawn[i], terms[place[i].sample][place[i].path]);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -30,11 +31,12 @@ struct Cell {
   std::optional<std::size_t> origin;
   std::optional<Index> length;
 
-  auto operator<=>(const Cell&) const = default;
+  bool operator<(const Cell& other) const { return std::tie(origin, length) < std::tie(other.origin, other.length); }
 };
 
 struct StateValues {
   std::map<Cell, SumValues> cells;
+  bool has_shares = true, has_residual_shares = true;
   double cancellation = 0;
   double reconstruction_error = 0;
   Matrix<double> gram, residual_gram;  // between lengths
@@ -53,12 +55,6 @@ class SumsObserver final : public PathSumsObserver {
   std::vector<Origin> origins;
 
  private:
-  double product(const MatrixRef<double>& a, const MatrixRef<double>& b) const {
-    double sum = 0;
-    for (const Index i : valid_rows(a.rows(), valid_)) sum += a.row(i).dot(b.row(i));
-    return sum;
-  }
-
   StateValues values(const MatrixRef<double>& x, const PathSums& sums, bool gram) {
     origins = sums.origins;
     StateValues out;
@@ -77,21 +73,18 @@ class SumsObserver final : public PathSumsObserver {
     }
     for (const auto& [cell, sum] : made) all.emplace_back(cell, &sum);
 
-    Matrix<double> residual = Matrix<double>::Zero(x.rows(), x.cols());
-    {
-      const Matrix<double> rows = centred_rows<double>(x, valid_);
-      const std::vector<Index> indices = valid_rows(x.rows(), valid_);
-      for (std::size_t i = 0; i < indices.size(); ++i) residual.row(indices[i]) = rows.row(static_cast<Index>(i));
-    }
-    const double square = product(x, x);
-    const double residual_square = product(residual, residual);
+    const Whole whole(x, valid_);
+    out.has_shares = whole.has_shares;
+    out.has_residual_shares = whole.has_residual_shares;
+    const double square = whole.square;
+    const double residual_square = whole.has_residual_shares ? whole.residual_square : NAN;
     std::vector<SumValues> found(all.size());
     parallel_for(static_cast<Index>(all.size()), [&](Index n) {
       const auto i = static_cast<std::size_t>(n);
       const Matrix<double>& y = *all[i].second;
       found[i].norms = centred_norms<double>(y, valid_);
-      found[i].projection = product(y, x) / square;
-      found[i].residual_share = product(y, residual) / residual_square;
+      found[i].projection = valid_product(y, whole.state, valid_) / square;
+      found[i].residual_share = valid_product(y, whole.residual, valid_) / residual_square;
     });
     // Shares by norm are among what is summed side by side: cells of one kind.
     const auto kind = [](const Cell& cell) { return 2 * cell.origin.has_value() + cell.length.has_value(); };
@@ -105,7 +98,7 @@ class SumsObserver final : public PathSumsObserver {
     }
     out.cancellation = totals[1] / std::sqrt(square);
     const Matrix<double> error = sums.total() - x;
-    out.reconstruction_error = error.isZero(0) ? 0 : std::sqrt(product(error, error) / square);
+    out.reconstruction_error = error.isZero(0) ? 0 : std::sqrt(valid_product(error, error, valid_) / square);
 
     if (gram) {
       out.gram.setZero(n_lengths, n_lengths);
@@ -115,7 +108,7 @@ class SumsObserver final : public PathSumsObserver {
           const auto a = made.find({std::nullopt, j});
           const auto b = made.find({std::nullopt, k});
           if (a == made.end() || b == made.end()) continue;
-          out.gram(j, k) = out.gram(k, j) = product(a->second, b->second) / square;
+          out.gram(j, k) = out.gram(k, j) = valid_product(a->second, b->second, valid_) / square;
           out.residual_gram(j, k) = out.residual_gram(k, j) =
               centred_rows<double>(a->second, valid_).cwiseProduct(centred_rows<double>(b->second, valid_)).sum() /
               residual_square;
@@ -143,7 +136,7 @@ constexpr std::array kNorms = {
 class SumRows {
  public:
   SumRows(const PathsJob& job, Origins kinds)
-      : job_(job), network_(job.network), counts_(path_counts(job.network)), kinds_(kinds) {}
+      : job_(job), network_(job.network), counts_(path_counts(job.network, *job.model->weights)), kinds_(kinds) {}
 
   // Of all samples, states 0..L and the output, which is the last of them if it is the last state.
   std::vector<Row> make(const std::vector<SumsObserver>& samples, bool interference) {
@@ -197,7 +190,7 @@ class SumRows {
     double largest = 0;
     for (const SumsObserver& sample : samples) {
       const double e = sample.states[l].reconstruction_error;
-      if (!(e <= largest)) largest = e;  // NaN stays
+      if (!(e <= largest) && !std::isnan(largest)) largest = e;
     }
     Row& row = add("reconstruction_error");
     row.kind = kind_ + (kind_.empty() ? "largest" : ", largest");
@@ -223,12 +216,14 @@ class SumRows {
     number.exact = count.str();
     if (const double approximate = count.convert_to<double>(); std::isfinite(approximate)) number.mean = approximate;
 
-    const auto over = [&](const auto& value) {
+    // A sum that is nowhere is zero; but shares of nothing, or of rounding, are none.
+    const auto over = [&](const auto& value, bool StateValues::*has = nullptr) {
       Statistics statistics;
       for (const SumsObserver& sample : samples) {
-        const auto found = sample.states[l].cells.find(which);
-        const double x = found == sample.states[l].cells.end() ? 0.0 : value(found->second);
-        if (std::isfinite(x)) statistics.add(x);  // a single token has no residual, nor shares of it
+        const StateValues& state = sample.states[l];
+        if (has && !(state.*has)) continue;
+        const auto found = state.cells.find(which);
+        statistics.add(found == state.cells.end() ? 0.0 : value(found->second));
       }
       return statistics;
     };
@@ -240,9 +235,11 @@ class SumRows {
       put(row(fmt::format("paths.residual.{}", norm.name)),
           over([&](const SumValues& v) { return norm.of(v.norms.residual); }));
     }
-    put(row("paths.share.projection"), over([](const SumValues& v) { return v.projection; }));
-    put(row("paths.share.norm"), over([](const SumValues& v) { return v.norm_share; }));
-    put(row("paths.share.residual"), over([](const SumValues& v) { return v.residual_share; }));
+    put(row("paths.share.projection"), over([](const SumValues& v) { return v.projection; }, &StateValues::has_shares));
+    put(row("paths.share.norm"), over([](const SumValues& v) { return v.norm_share; }, &StateValues::has_shares));
+    Row& share = row("paths.share.residual");
+    put(share, over([](const SumValues& v) { return v.residual_share; }, &StateValues::has_residual_shares));
+    if (!share.mean) share.verdict = "rounding floor";
   }
 
   void gram(const std::vector<SumsObserver>& samples) {
@@ -254,8 +251,9 @@ class SumRows {
         for (Index k = 0; k < n; ++k) {
           Statistics statistics;
           for (const SumsObserver& sample : samples) {
-            const double x = (sample.states.back().*member)(j, k);
-            if (std::isfinite(x)) statistics.add(x);
+            const StateValues& state = sample.states.back();
+            const bool residual = member == &StateValues::residual_gram;
+            if (residual ? state.has_residual_shares : state.has_shares) statistics.add((state.*member)(j, k));
           }
           Row& row = add(metric);
           row.length = j;

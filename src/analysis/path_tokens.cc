@@ -50,17 +50,22 @@ Matrix<double> deviation_direction(const MatrixRef<double>& y, Index token, std:
 }  // namespace
 
 std::vector<Row> token_rows(const PathsJob& job, const Progress& progress) {
-  for (const Sample& sample : job.samples) target_of(sample, *job.options->to);
+  const auto samples =
+      job.samples.first(std::min(job.samples.size(), static_cast<std::size_t>(job.options->n_to_samples)));
+  for (const Sample& sample : samples) target_of(sample, *job.options->to);
   std::vector<Row> rows;
   // One sample at a time: each has its own target.
-  for (std::size_t s = 0; s < job.samples.size(); ++s) {
-    const Sample& sample = job.samples[s];
+  for (std::size_t s = 0; s < samples.size(); ++s) {
+    const Sample& sample = samples[s];
     const Index target = target_of(sample, *job.options->to);
     ForwardOptions forward;
-    forward.progress = part_of(progress, static_cast<double>(s), static_cast<double>(job.samples.size()), "tokens");
+    forward.progress = part_of(progress, static_cast<double>(s), static_cast<double>(samples.size()), "tokens");
+    bool has_residual = true;
     const auto shares = adjoint_shares(
-        job.network, *job.model->weights, job.samples.subspan(s, 1),
+        job.network, *job.model->weights, samples.subspan(s, 1),
         [&](std::size_t, const MatrixRef<double>& y) {
+          const Whole whole(y, sample.valid);
+          has_residual = whole.has_residual_shares;
           return std::vector<Matrix<double>>{token_direction(y, target), deviation_direction(y, target, sample.valid)};
         },
         {.by_length = true, .reach = target}, forward)[0];
@@ -79,13 +84,14 @@ std::vector<Row> token_rows(const PathsJob& job, const Progress& progress) {
     };
     add("token.reach", shares[0].reach, false);
     add("token.share.projection", shares[0].tokens, true);
-    add("token.share.residual", shares[1].tokens, true);
+    if (has_residual) add("token.share.residual", shares[1].tokens, true);
     // What comes from elsewhere: an MLP's output, biases.
     const auto others = [&](const char* metric, const AdjointShares& share) {
       const std::array<std::pair<const char*, const Matrix<double>*>, 2> sources = {std::pair{"mlp", &share.mlp},
                                                                                     std::pair{"bias", &share.bias}};
       for (const auto& [origin, values] : sources) {
         for (Index k = 0; k < values->cols(); ++k) {
+          if (values->col(k).isZero(0)) continue;  // no such paths
           Row& row = rows.emplace_back(job.row(metric));
           row.sample = static_cast<Index>(s);
           row.kind = kind;
@@ -96,7 +102,7 @@ std::vector<Row> token_rows(const PathsJob& job, const Progress& progress) {
       }
     };
     others("token.share.projection", shares[0]);
-    others("token.share.residual", shares[1]);
+    if (has_residual) others("token.share.residual", shares[1]);
   }
   return rows;
 }

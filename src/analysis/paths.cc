@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -52,25 +53,19 @@ void check_size(const Model& model, const PathsOptions& options, const InputSize
     plan.whole_attention = true;
     const double attention = static_cast<double>(size.n_tokens) * static_cast<double>(size.n_tokens) * sizeof(double) *
                              static_cast<double>(network.sizes.n_heads);
-    plan.extra_bytes = path_sum_bytes(network, size.n_tokens, options.origins_by_block) + attention;
+    const double term =
+        static_cast<double>(size.n_tokens) * static_cast<double>(network.sizes.d_model) * sizeof(double);
+    const double states = static_cast<double>(network.sizes.n_blocks + 1);
+    constexpr double kRowBytes = 13 * 500;  // of all metrics of a sum
+    plan.extra_bytes = attention;
+    if (options.lengths) {
+      plan.extra_bytes += path_sum_bytes(network, size.n_tokens, options.origins_by_block) +
+                          kRowBytes * states * states / 2 * (options.origins_by_block ? states : 4);
+    }
+    if (options.n_top > 0) plan.extra_bytes += 3 * term * static_cast<double>(beam_of(options));
+    plan.extra_bytes += 200 * states * static_cast<double>(options.n_draws);
     check_memory(network, plan);
   }
-}
-
-// What a person should know of a variant.
-std::vector<std::string> notes_on(const Model& model, const PathsOptions& options) {
-  std::vector<std::string> notes;
-  for (const Variant& variant : variants_of(options)) {
-    const Network network = apply(variant, model.network);
-    const bool restarts = std::ranges::any_of(network.layers, [](const SubLayer& layer) {
-      return layer.skip == 0 && !std::holds_alternative<Attention>(layer.f);
-    });
-    if (restarts) {
-      notes.push_back(
-          fmt::format("{}, variant {}: without mlp_skip every path restarts at the MLP", model.name, variant.name));
-    }
-  }
-  return notes;
 }
 
 void add_rows(const Model& model, std::span<const Sample> samples, const PathsOptions& options, double first,
@@ -93,24 +88,33 @@ void add_rows(const Model& model, std::span<const Sample> samples, const PathsOp
   }
 }
 
+Result begin(const PathsOptions& options) {
+  Result result{"paths", run_manifest("f64", variants_of(options)), {}};
+  if (options.n_draws > 0) {
+    add(result.manifest, "chained_attention",
+        options.as_published ? "P1 P2 ... Pk, as published" : "Pk ... P2 P1, as in the network");
+  }
+  return result;
+}
+
 }  // namespace
 
 Result paths(const Model& model, std::span<const Sample> samples, const PathsOptions& options) {
   check_options(options);
   check_size(model, options, size_of(samples));
-  Result result{"paths", run_manifest("f64", variants_of(options)), {}};
+  Result result = begin(options);
   add_rows(model, samples, options, 0, static_cast<double>(variants_of(options).size()), result);
   return result;
 }
 
 Result paths(std::span<const std::string> models, const PathsOptions& options) {
   check_options(options);
-  Result result{"paths", run_manifest("f64", variants_of(options)), {}};
+  Result result = begin(options);
   add(result.manifest, "seed", options.seed);
   OpenedModels opened =
       open_models(models, options.seed, {}, options.input,
                   [&](const Model& model, const InputSize& size) { check_size(model, options, size); });
-  for (const OpenedModel& job : opened.jobs) opened.provenance.add_notes(notes_on(job.model, options));
+  for (const OpenedModel& job : opened.jobs) opened.provenance.add_notes(path_notes(job.model, variants_of(options)));
   opened.provenance.write(result.manifest);
   const double per_model = static_cast<double>(variants_of(options).size());
   for (std::size_t m = 0; m < opened.jobs.size(); ++m) {
@@ -123,7 +127,9 @@ Result paths(std::span<const std::string> models, const PathsOptions& options) {
 std::optional<double> largest_reconstruction_error(const Result& result) {
   std::optional<double> largest;
   for (const Row& row : result.rows) {
-    if (row.metric == "reconstruction_error" && row.mean) largest = std::max(largest.value_or(0), *row.mean);
+    if (row.metric != "reconstruction_error") continue;
+    const double error = row.mean.value_or(INFINITY);  // absent: not a number
+    largest = std::max(largest.value_or(0), error);
   }
   return largest;
 }

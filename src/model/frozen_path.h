@@ -48,8 +48,7 @@ CentredMatrix path_step(const Origin& origin, std::span<const std::uint8_t> vali
 // Whether a path may choose among the heads of this sub-layer: it is attention, and lies behind the origin.
 bool is_choice(const Origin& origin, const FrozenLayer& f);
 
-// The origins that arise in a sub-layer or final norm and did not arise before it in its block; `before` are the
-// origins known so far.
+// The origins that may arise in a sub-layer or final norm; a block's biases may have arisen before in the block.
 std::vector<Origin> new_origins(const FrozenLayer& f);
 
 }  // namespace rankfall

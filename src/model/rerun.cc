@@ -98,7 +98,7 @@ Network rerun_network(const Network& network, const Path& path) {
         layer.post = plain;
       }
       layer.block = n_blocks;
-      out.layers.push_back(std::move(layer));
+      out.layers.push_back(layer);
     }
     ++n_blocks;
   }

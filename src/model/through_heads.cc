@@ -46,7 +46,8 @@ class ThroughRun final : public FrozenObserver {
       if (!begins && terms_[i].rows() == 0) return;
       FrozenRest domain;
       domain.enter(f, begins ? std::optional(heads_[i].head) : std::nullopt);
-      terms_[i] = step(domain, *f.layer, begins ? f.input : std::move(terms_[i]));
+      if (begins) terms_[i] = f.input;
+      terms_[i] = step(domain, *f.layer, std::move(terms_[i]));
     });
   }
   void final_norm(const FrozenLayer& f, const Norm& norm) override {

@@ -49,11 +49,6 @@ std::vector<Counts> architectures(const Result& result) {
   return all;
 }
 
-std::string exact_text(const Row& row, std::size_t most) {
-  if (row.exact.size() <= most) return row.exact;
-  return fmt::format("{}.{}e+{}", row.exact.substr(0, 1), row.exact.substr(1, 2), row.exact.size() - 1);
-}
-
 std::string modes_of(const Counts& c) {
   std::string text;
   for (const double mode : c.modes) text += fmt::format("{}{}", text.empty() ? "" : " = ", mode);
@@ -82,13 +77,13 @@ std::string one(const Counts& c, const TableOptions& options) {
   block.metric = "paths.proportion";
   block.unit = "length";
   block.text_name = "paths";
-  block.title =
-      fmt::format("{}: paths by length, C(L,k) H^k of (H+1)^L = {}", c.shape, c.total ? exact_text(*c.total, 24) : "");
+  block.title = fmt::format("{}: paths by length, C(L,k) H^k of (H+1)^L = {}", c.shape,
+                            c.total ? digits_text(c.total->exact, 24) : "");
   block.variants = {"share", "up to here"};
   block.cells.resize(2);
   for (std::size_t k = 0; k < c.proportions.size(); ++k) {
     block.layers.push_back(static_cast<Index>(k));
-    block.texts.push_back(exact_text(*c.counts[k], 24));
+    block.texts.push_back(digits_text(c.counts[k]->exact, 24));
     for (std::size_t v = 0; v < 2; ++v) {
       LayerCell cell;
       cell.mean = v == 0 ? c.proportions[k] : c.cumulative[k];
@@ -106,21 +101,29 @@ std::string many(const std::vector<Counts>& all, const TableOptions& options) {
     std::array<std::string, 8> cells;
   };
   std::vector<Line> lines = {
-      {{"architecture", "layers and heads", "paths", "mean", "mode", "share", "of longest", "from Fig. 5"}}};
+      {{"architecture", "shape", "paths", "mean", "mode", "share", "of longest", "from Fig. 5"}}};
   for (const Counts& c : all) {
     const double most = *std::ranges::max_element(c.proportions);
-    lines.push_back(
-        {{screen_name(c.name, options.unicode), c.shape, c.total ? exact_text(*c.total, 9) : "", significant(c.mean),
-          modes_of(c), significant(most), significant(c.proportions.back()), c.published.empty() ? "-" : c.published}});
+    lines.push_back({{screen_name(c.name, options.unicode), c.shape, c.total ? digits_text(c.total->exact, 9) : "",
+                      significant(c.mean), modes_of(c), significant(most), significant(c.proportions.back()),
+                      c.published.empty() ? "-" : c.published}});
   }
   std::array<int, 8> widths{};
   for (const Line& line : lines) {
     for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], display_width(line.cells[i]));
   }
+  // What does not fit is left out from the end.
+  std::size_t n_columns = widths.size();
+  const auto width_of = [&](std::size_t n) {
+    int width = -2;
+    for (std::size_t i = 0; i < n; ++i) width += widths.at(i) + 2;
+    return width;
+  };
+  while (n_columns > 3 && width_of(n_columns) > options.width) --n_columns;
   std::string out;
   for (const Line& line : lines) {
     std::string text;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
+    for (std::size_t i = 0; i < n_columns; ++i) {
       text += fit(line.cells[i], widths[i], i < 2 ? Align::kLeft : Align::kRight, options.unicode) + "  ";
     }
     text.erase(text.find_last_not_of(' ') + 1);

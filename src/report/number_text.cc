@@ -29,6 +29,17 @@ std::string logarithm(double value) {
   return size < 1e9 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
+std::string digits_text(const std::string& digits, std::size_t most) {
+  if (digits.size() <= most) return digits;
+  // Three digits of the first fifteen; rounding may carry into one more place.
+  constexpr std::size_t kHead = 15;
+  const std::string head = fmt::format("{:.2e}", std::stod(digits.substr(0, kHead)));
+  const auto e = head.find('e');
+  const auto exponent =
+      std::stol(head.substr(e + 1)) + static_cast<long>(digits.size() - std::min(digits.size(), kHead));
+  return fmt::format("{}e+{}", head.substr(0, e), exponent);
+}
+
 void align_points(std::vector<std::string>& numbers) {
   const auto point = [](std::string_view number) { return std::min(number.find_first_of(".e"), number.size()); };
   std::size_t before = 0, after = 0;

@@ -12,6 +12,9 @@ std::string significant(double value, int digits = 3);
 // A logarithm: -0.24, -20.3, -1688.6, -190123, -4.30e+12. Requires a finite value.
 std::string logarithm(double value);
 
+// A whole number given by its digits: itself up to `most` of them, otherwise rounded, 2.33e+13.
+std::string digits_text(const std::string& digits, std::size_t most);
+
 // Pads numbers so that their points (or the places where points would be) stand under each other. All get the same
 // width.
 void align_points(std::vector<std::string>& numbers);

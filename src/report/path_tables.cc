@@ -1,6 +1,7 @@
 #include "report/path_tables.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -30,13 +31,6 @@ LayerCell cell_of(std::optional<double> value) {
   cell.mean = cell.low = cell.high = value;
   cell.n_rows = 1;
   return cell;
-}
-
-// 531441, or 2.33e+13.
-std::string count_text(const Row& row) {
-  if (row.exact.size() <= 9) return row.exact;
-  if (row.mean) return fmt::format("{:.2e}", *row.mean);
-  return fmt::format("{}.{}e+{}", row.exact.substr(0, 1), row.exact.substr(1, 2), row.exact.size() - 1);
 }
 
 // A block with lines to be filled, of the model and variant of these rows.
@@ -75,10 +69,16 @@ class PathTables {
  private:
   void block(const LayerBlock& block) { out_ += block_text(block, "", options_) + '\n'; }
 
-  void lines(const std::string& text) {
-    for (const auto& line : wrap(options_.unicode ? text : to_ascii(text), options_.width, options_.unicode)) {
-      out_ += line + '\n';
+  void lines(const std::string& text, int indent = 0) {
+    for (const auto& line : wrap(options_.unicode ? text : to_ascii(text), options_.width - indent, options_.unicode)) {
+      out_ += std::string(static_cast<std::size_t>(indent), ' ') + line + '\n';
     }
+  }
+
+  void title(const Row& row, const std::string& text) {
+    out_ += paint_(Colour::kBold, fmt::format("{} {}", screen_name(row.model, options_.unicode), row.variant)) + '\n';
+    lines(text, 2);
+    out_ += '\n';
   }
 
   // --- by length -----------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ class PathTables {
     };
     for (const Index length : lengths) {
       const Row* count = find("paths.count", "all", length);
-      table.texts.push_back(count ? count_text(*count) : "");
+      table.texts.push_back(count ? digits_text(count->exact, 9) : "");
       for (std::size_t o = 0; o < origins.size(); ++o) {
         const Row* row = find("paths.share.residual", origins[o], length);
         table.cells[o].push_back(cell_of(row ? row->mean : std::nullopt));
@@ -164,25 +164,29 @@ class PathTables {
   // Who keeps the residual, and how good the sums are.
   void findings(const LayerBlock& table) {
     std::size_t largest = 0;
-    double before = 0;
-    double weighted = 0;
     double sum = 0;
-    std::optional<Index> most;
+    double weighted = 0;
+    double sizes = 0;
+    std::optional<Index> most;  // from there on the sum stays above 0.9
     for (std::size_t i = 0; i < table.layers.size(); ++i) {
       const double share = table.cells[0][i].mean.value_or(0);
       if (share > table.cells[0][largest].mean.value_or(0)) largest = i;
-      before += share;
-      if (!most && before >= 0.9) most = table.layers[i];
+      sum += share;
+      if (sum < 0.9) most.reset();
+      if (sum >= 0.9 && !most) most = table.layers[i];
       weighted += std::abs(share) * static_cast<double>(table.layers[i]);
-      sum += std::abs(share);
+      sizes += std::abs(share);
     }
     std::string text;
-    if (table.cells[0][largest].mean) {
-      text = fmt::format("Paths of length {} carry most of the residual, {}", table.layers[largest],
+    if (table.cells[0][largest].mean.value_or(0) > 0) {
+      text = fmt::format("Paths of length {} have the largest share of the residual, {}", table.layers[largest],
                          significant(*table.cells[0][largest].mean, 2));
       if (most && *most > table.layers[largest]) text += fmt::format("; those up to length {}, 0.9 or more", *most);
-      if (sum > 0) text += fmt::format("; mean length by share {:.2f}", weighted / sum);
-      text += ".";
+      text += fmt::format("; mean length by share {:.2f}. ", weighted / sizes);
+    } else if (!table.cells[0][largest].mean) {
+      text =
+          "The residual of the output is zero or rounding: there are no shares of it (rankfall collapse follows it "
+          "on). ";
     }
     double error = 0;
     std::optional<double> cancellation;
@@ -191,7 +195,7 @@ class PathTables {
       if (row->metric == "paths.cancellation") cancellation = row->mean;
     }
     text += fmt::format(
-        " The sum over all paths is the forward pass with relative error {:.0e} at most (reconstruction_error)", error);
+        "The sum over all paths is the forward pass with relative error {:.0e} at most (reconstruction_error)", error);
     if (cancellation) text += fmt::format("; cancellation Σ‖Yₖ‖ / ‖Y‖ = {}", significant(*cancellation, 3));
     lines(text + ".");
     out_ += '\n';
@@ -206,14 +210,10 @@ class PathTables {
       Index n = 0;
       for (const Row* row : all) n = std::max(n, *row->length + 1);
       const bool residual = std::string_view(metric).ends_with("residual");
-      out_ +=
-          paint_(Colour::kBold, fmt::format("{} {}", screen_name(all[0]->model, options_.unicode), all[0]->variant));
-      out_ += '\n';
-      lines(residual
-                ? "  interference between lengths in the residual: <res Yⱼ, res Yₖ> / ‖res Y‖²; all of them sum to 1"
-                : "  interference between lengths: <Yⱼ, Yₖ> / ‖Y‖²; all of them sum to 1");
-      out_ += '\n';
-      constexpr int kWidth = 9;
+      title(*all[0],
+            residual ? "interference between lengths in the residual: <res Yⱼ, res Yₖ> / ‖res Y‖²; all of them sum to 1"
+                     : "interference between lengths: <Yⱼ, Yₖ> / ‖Y‖²; all of them sum to 1");
+      constexpr int kWidth = 10;
       const Index per_piece = std::max(1, (options_.width - 6) / kWidth);
       for (Index first = 0; first < n; first += per_piece) {
         std::string head = "length";
@@ -281,7 +281,7 @@ class PathTables {
     table.unit = "part";
     table.title =
         "all paths through a head, all paths from an MLP: share of the output's residual, of the output, and norm "
-        "beside the output's";
+        "beside the output's (of heads with large shares only)";
     table.variants = {"residual", "projection", "norm"};
     std::vector<Ranked> list;
     list.reserve(order.size());
@@ -295,8 +295,9 @@ class PathTables {
     struct Column {
       std::string_view metric, name;
     };
-    const std::vector<Column> attention = {{"path.attention.rank1_remainder_f32.composite", "float32"},
+    const std::vector<Column> attention = {{"path.attention_reversed.rank1_remainder_f32.composite", "float32"},
                                            {"published.rank1_remainder.composite", "published"},
+                                           {"path.attention_reversed.rank1_remainder.composite", "rank-1 remainder"},
                                            {"path.attention.rank1_remainder.composite", "rank-1 remainder"},
                                            {"path.attention.relative_residual.composite", "residual"}};
     const std::vector<Column> term = {{"path.term.rank1_remainder.composite", "rank-1 remainder"},
@@ -305,13 +306,13 @@ class PathTables {
                                        {"rerun.relative_residual.composite", "re-run residual"},
                                        {"rerun.cosine_residual", "cosine of residuals"},
                                        {"rerun.attention_distance", "P differs by"}};
-    const bool published = !with_metric(rows_, "path.attention.rank1_remainder_f32.composite").empty();
+    const bool published = !with_metric(rows_, "path.attention_reversed.rank1_remainder_f32.composite").empty();
     const auto draw = [&](const std::vector<Column>& columns, const std::string& title) {
       std::map<Index, std::vector<LayerCell>> lines;
       LayerBlock table;
       for (const Column& column : columns) {
         const Rows all = with_metric(rows_, column.metric);
-        if (all.empty() || (published && column.name == "residual")) continue;
+        if (all.empty()) continue;
         if (table.variants.empty()) {
           table = block_for(*all[0], std::string(column.metric), "length");
           table.title = title;
@@ -342,8 +343,7 @@ class PathTables {
     const bool has_rerun = !with_metric(rows_, "rerun.cosine").empty();
     draw(attention, published ? "chained attention as published, P₁P₂…Pₖ of random paths: median, q1..q3"
                               : "chained attention Pₖ…P₂P₁ of random paths: median, q1..q3");
-    if (published) return;
-    draw(term, "terms P X W of random paths: median, q1..q3");
+    if (!published) draw(term, "terms P X W of random paths: median, q1..q3");
     if (has_rerun) draw(rerun, "the same paths frozen, and run again by themselves: median, q1..q3");
   }
 
@@ -352,43 +352,51 @@ class PathTables {
   void top() {
     const Rows norms = with_metric(rows_, "path.norm.frobenius");
     if (norms.empty()) return;
-    out_ +=
-        paint_(Colour::kBold, fmt::format("{} {}", screen_name(norms[0]->model, options_.unicode), norms[0]->variant));
-    out_ += '\n';
-    lines(fmt::format("  heaviest paths: norm of what each adds to the output; {}", norms[0]->verdict));
-    out_ += '\n';
-    struct Line {
-      std::string rank, norm, relative, projection, residual, origin, path;
-    };
+    title(*norms[0], fmt::format("heaviest paths: norm of what each adds to the output; {}", norms[0]->verdict));
+    std::map<std::pair<Index, std::string_view>, const Row*> values;  // by rank and metric
+    for (const Row* row : rows_) {
+      if (row->k && !row->path.empty()) values[{*row->k, row->metric}] = row;
+    }
+    constexpr std::size_t kMostPaths = 50;
+    constexpr std::array<std::string_view, 4> kMetrics = {"path.norm.frobenius", "path.relative_norm.frobenius",
+                                                          "path.share.projection", "path.share.residual"};
+    using Line = std::array<std::string, 7>;
     std::vector<Line> table = {{"", "norm", "/ output's", "share", "of residual", "origin", "path"}};
     for (const Row* row : norms) {
-      const auto value = [&](std::string_view metric) -> std::string {
-        const auto found = std::ranges::find_if(rows_, [&](const Row* other) {
-          return other->metric == metric && other->k == row->k && other->path == row->path &&
-                 other->origin == row->origin;
-        });
-        return found == rows_.end() || !(*found)->mean ? "-" : significant(*(*found)->mean);
-      };
-      table.push_back({fmt::format("{}", row->k.value_or(0)), significant(row->mean.value_or(0)),
-                       value("path.relative_norm.frobenius"), value("path.share.projection"),
-                       value("path.share.residual"), row->origin, row->path});
+      if (table.size() > kMostPaths) break;
+      const Index rank = row->k.value_or(0);
+      Line line;
+      line[0] = fmt::format("{}", rank);
+      for (std::size_t m = 0; m < kMetrics.size(); ++m) {
+        const auto found = values.find({rank, kMetrics.at(m)});
+        line.at(m + 1) = found == values.end() || !found->second->mean ? "-" : significant(*found->second->mean);
+      }
+      line[5] = row->origin;
+      line[6] = row->path;
+      table.push_back(std::move(line));
     }
     std::array<int, 6> widths{};
-    const auto fields = [](const Line& l) {
-      return std::array<std::string, 6>{l.rank, l.norm, l.relative, l.projection, l.residual, l.origin};
-    };
-    for (const Line& line : table) {
-      for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], display_width(fields(line)[i]));
+    int before = 0;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      for (const Line& line : table) widths.at(i) = std::max(widths.at(i), display_width(line.at(i)));
+      before += widths.at(i) + 2;
     }
     for (const Line& line : table) {
       std::string text;
       for (std::size_t i = 0; i < widths.size(); ++i) {
-        text += fit(fields(line)[i], widths[i], i == 5 ? Align::kLeft : Align::kRight, options_.unicode) + "  ";
+        text += fit(line.at(i), widths.at(i), i == 5 ? Align::kLeft : Align::kRight, options_.unicode) + "  ";
       }
-      text += line.path;
-      out_ += paint_(&line == table.data() ? Colour::kDim : Colour::kPlain, text) + '\n';
+      // Long paths go on below.
+      for (const auto& part : wrap(line[6], std::max(20, options_.width - before), options_.unicode)) {
+        out_ += paint_(&line == table.data() ? Colour::kDim : Colour::kPlain, text + part) + '\n';
+        text.assign(static_cast<std::size_t>(before), ' ');
+      }
     }
     out_ += '\n';
+    if (norms.size() > kMostPaths) {
+      lines(fmt::format("{} of {} paths shown.", kMostPaths, norms.size()));
+      out_ += '\n';
+    }
   }
 
   // --- tokens --------------------------------------------------------------------------------------------------------
@@ -433,7 +441,24 @@ class PathTables {
       list.reserve(by_token.size());
       for (auto& [token, ranked] : by_token) list.push_back(std::move(ranked));
       ranked(std::move(table), std::move(list), "tokens");
+      others(all, sample, n_lengths > shown ? std::optional(shown - 1) : std::nullopt);
     }
+  }
+
+  // What does not come from the embedding.
+  void others(const Rows& all, Index sample, std::optional<Index> last_length) {
+    double embedding = 0;
+    double mlp = 0;
+    double bias = 0;
+    for (const Row* row : all) {
+      if (row->sample != sample || !row->length) continue;
+      (row->origin == "mlp" ? mlp : row->origin == "bias" ? bias : embedding) += row->mean.value_or(0);
+    }
+    std::string text = fmt::format("Of it all the embeddings have {}, MLPs {}, biases {}.", significant(embedding, 2),
+                                   significant(mlp, 2), significant(bias, 2));
+    if (last_length) text += fmt::format(" Lengths above {} are in csv and json.", *last_length);
+    lines(text);
+    out_ += '\n';
   }
 
   const TableOptions& options_;

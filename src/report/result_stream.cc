@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -41,16 +42,19 @@ struct ResultStream::Impl {
     if (line.empty()) return;
     if (!any_row) {
       std::string head;
-      for (const Row& row : line) head += fmt::format("{:>17}  ", short_name(row.metric));
+      for (const Row& row : line) head += fmt::format("{:>{}}  ", short_name(row.metric), width(row));
       write(head + "origin      path\n");
     }
     std::string text;
-    for (const Row& row : line) text += fmt::format("{:>17.6g}  ", row.mean.value_or(0));
+    for (const Row& row : line) {
+      text += fmt::format("{:>{}}  ", row.mean ? fmt::format("{:.6g}", *row.mean) : "-", width(row));
+    }
     write(text +
           fmt::format("{:<10}  {}\n", screen_name(line.front().origin, false), screen_name(line.front().path, false)));
     any_row = true;
     line.clear();
   }
+  static std::size_t width(const Row& row) { return std::max<std::size_t>(12, short_name(row.metric).size()); }
   static std::string short_name(const std::string& metric) {
     const auto dot = metric.find('.');
     return dot == std::string::npos ? metric : metric.substr(dot + 1);

@@ -7,6 +7,7 @@
 #include "analysis/path_counts.h"
 #include "analysis/published_data.h"
 #include "analysis/published_table.h"
+#include "model/path_networks.h"
 #include <rankfall/counts.h>
 #include <rankfall/error.h>
 #include <rankfall/model.h>
@@ -91,8 +92,11 @@ TEST(Counts, RefusesWhatCannotBe) {
 }
 
 TEST(Counts, OfANetworkByOrigin) {
-  const Model model = open_model("san:layers=4,heads=3,dim=6,mlp=8,norm=post", 0);
-  const auto states = path_counts(model.network);
+  const Model plain = open_model("san:layers=4,heads=3,dim=6,mlp=8,norm=post", 0);
+  EXPECT_EQ(count_of(path_counts(plain.network, *plain.weights)[4], {Origin::Kind::kBias, {}}, std::nullopt), 0)
+      << "biases that are zero are no origin";
+  const Model model = with_biases(plain, 0);
+  const auto states = path_counts(model.network, *model.weights);
   ASSERT_EQ(states.size(), 6U);
   const auto binomial = counts_by_length(4, 3);
   for (Index k = 0; k <= 4; ++k) {
@@ -103,10 +107,10 @@ TEST(Counts, OfANetworkByOrigin) {
   EXPECT_EQ(count_of(states[4], {Origin::Kind::kBias, 1}, 2), 9);
   EXPECT_EQ(count_of(states[4], {Origin::Kind::kMlp, {}}, 0), 4);
   // Without the skip around attention there is only the longest path; without that of the MLP nothing passes it.
-  const auto san = path_counts(without(model.network, {.attn_skip = true, .mlp = true}));
+  const auto san = path_counts(without(model.network, {.attn_skip = true, .mlp = true}), *model.weights);
   EXPECT_EQ(count_of(san[4], {Origin::Kind::kEmbedding, {}}, std::nullopt), 81);
   EXPECT_EQ(count_of(san[4], {Origin::Kind::kEmbedding, {}}, 4), 81);
-  const auto cut = path_counts(without(model.network, {.mlp_skip = true}));
+  const auto cut = path_counts(without(model.network, {.mlp_skip = true}), *model.weights);
   EXPECT_EQ(count_of(cut[4], {Origin::Kind::kEmbedding, {}}, std::nullopt), 0);
   EXPECT_EQ(count_of(cut[4], {Origin::Kind::kMlp, {}}, std::nullopt), 1);
 }

@@ -129,6 +129,7 @@ TEST(Paths, OfEveryGoldenFamily) {
     options.n_top = 3;
     options.beam = 8;
     options.to = -1;
+    options.n_to_samples = 100;
     const Result result = paths(model, golden.samples, options);
     EXPECT_LT(largest_reconstruction_error(result).value(), kReconstructionLimit);
     // ViT's output has its final norm, which its last state has not.
@@ -345,10 +346,96 @@ TEST(Paths, OneToken) {
   options.to = 0;
   const Result result = paths(models, options);
   EXPECT_FALSE(all(result, {"paths.share.residual", 2, 0, "all"})[0]->mean.has_value());
-  EXPECT_NEAR(value(result, {"paths.share.projection", 2, {}, "embedding"}) +
-                  value(result, {"paths.share.projection", 2, {}, "bias"}),
-              1, 1e-12);
+  EXPECT_NEAR(value(result, {"paths.share.projection", 2, {}, "embedding"}), 1, 1e-12);
+  EXPECT_TRUE(all(result, {"paths.share.projection", 2, {}, "bias"}).empty()) << "biases that are zero are no origin";
   EXPECT_FALSE(to_table(result).empty());
+}
+
+// What has no residual has no shares of it, in any view, and does not count in the means of those that have.
+TEST(Paths, SharesOfNothingAreNone) {
+  const Model model = toy();
+  auto samples = random_samples(model.network, 1, 2, 6);
+  samples[1].valid = {0, 1, 0, 0, 0, 0};
+  PathsOptions options;
+  options.heads = true;
+  options.n_top = 500;
+  options.interference = true;
+  options.to = 1;
+  const Result both = paths(model, samples, options);
+  const Result first = paths(model, std::span(samples).first(1), options);
+  for (const char* metric : {"paths.share.residual", "head.share.residual", "mlp.share.residual", "path.share.residual",
+                             "paths.gram.residual"}) {
+    std::vector<double> a;
+    std::vector<double> b;
+    for (const Row& row : both.rows) {
+      if (row.metric == metric && row.path.find("skips") == std::string::npos && row.k.value_or(1) < 3)
+        a.push_back(row.mean.value());
+    }
+    for (const Row& row : first.rows) {
+      if (row.metric == metric && row.path.find("skips") == std::string::npos && row.k.value_or(1) < 3)
+        b.push_back(row.mean.value());
+    }
+    if (metric == std::string("path.share.residual")) continue;  // the ranking may differ
+    EXPECT_EQ(a, b) << metric;
+  }
+  double listed = 0;
+  for (const Row& row : both.rows) {
+    if (row.metric == "path.share.residual") listed += row.mean.value();
+  }
+  EXPECT_NEAR(listed, 1, 1e-12);
+}
+
+TEST(Paths, SharesOfRoundingAreNone) {
+  const std::vector<std::string> models = {"san:layers=6,heads=2,dim=16,vocab=50,std=0.05,norm=post"};
+  PathsOptions options;
+  options.variants = {variant_named("san")};
+  options.input.n_samples = 2;
+  options.input.n_tokens = 8;
+  options.heads = true;
+  options.n_top = 4;
+  options.to = 0;
+  options.interference = true;
+  const Result result = paths(models, options);
+  std::size_t n = 0;
+  for (const Row& row : result.rows) {
+    if (!row.metric.ends_with("share.residual") || (row.layer && !row.head && *row.layer < 6 && row.metric[0] == 'p')) {
+      continue;
+    }
+    EXPECT_FALSE(row.mean.has_value()) << row.metric;
+    EXPECT_EQ(row.verdict, "rounding floor");
+    ++n;
+  }
+  EXPECT_GT(n, 12U);
+  const std::string table = to_table(result);
+  EXPECT_NE(table.find("zero or rounding"), std::string::npos);
+  EXPECT_EQ(table.find("nan"), std::string::npos);
+}
+
+TEST(Paths, SquaresBeyondDoubleAreAnError) {
+  Model model = open_model("san:layers=2,heads=2,dim=4,vocab=9,std=0.3,norm=none", 1);
+  std::vector<Sample> samples(1);
+  for (const double size : {1e200, 1e-200}) {
+    samples[0].content = HiddenState{Matrix<double>::Constant(3, 4, size)};
+    try {
+      paths(model, samples, {});
+      FAIL() << size;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kNumerical);
+    }
+  }
+}
+
+TEST(Paths, ReconstructionErrorThatIsNoNumberIsNotOverlooked) {
+  Result result;
+  for (const double value : {1e-9, 1e-3, 1e-12}) {
+    Row& row = result.rows.emplace_back();
+    row.metric = "reconstruction_error";
+    row.mean = value;
+  }
+  EXPECT_EQ(largest_reconstruction_error(result), 1e-3);
+  result.rows[1].mean.reset();
+  EXPECT_EQ(largest_reconstruction_error(result), INFINITY);
+  EXPECT_FALSE(largest_reconstruction_error({}).has_value());
 }
 
 }  // namespace

@@ -242,8 +242,12 @@ expect "GPT-3" grep -q '^GPT-3 .*95 = 96' "$dir/out"
 check "counts of numbers" 0 -- counts 12 12 --format csv
 expect "exactly" grep -q ',23298085122481$' "$dir/out"
 check "counts of a model" 0 -- counts "$families/bert" bert-base@init
-check "counts of one number" 2 "two numbers" -- counts 12
+check "counts of one number" 2 "two whole numbers" -- counts 12
 check "counts of too much" 2 "too many digits" -- counts 100000 12
+check "counts of halves" 2 "two whole numbers" -- counts 12.5 3
+check "counts without skips" 2 "no skip connection" -- counts san:layers=3,heads=2,dim=8,attn_skip=0
+check "no shares of rounding" 0 -- paths bert-mini@init --variant san --samples 2 --tokens 16
+expect "said in words" grep -q 'zero or rounding' "$dir/out"
 check "counts of nothing" 2 "expected 1 to" -- counts 0 12
 
 check "bench" 0 -- bench bert-tiny@init --rounds 1 --samples 2 --tokens 16 --format csv

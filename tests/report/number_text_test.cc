@@ -65,5 +65,14 @@ TEST(Bar, HasItsWidthForAnyNumber) {
   }
 }
 
+TEST(DigitsText, RoundsWhatIsTooLong) {
+  EXPECT_EQ(digits_text("531441", 9), "531441");
+  EXPECT_EQ(digits_text("23298085122481", 9), "2.33e+13");
+  EXPECT_EQ(digits_text("999999999999", 9), "1.00e+12");
+  EXPECT_EQ(digits_text(std::string(400, '9'), 9), "1.00e+400");
+  EXPECT_EQ(digits_text("4509800000000000000000", 9), "4.51e+21");
+  EXPECT_EQ(digits_text("0", 1), "0");
+}
+
 }  // namespace
 }  // namespace rankfall

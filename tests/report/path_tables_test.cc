@@ -48,7 +48,9 @@ TEST(PathTables, ByLengthShowsTheOutput) {
   EXPECT_THAT(text, HasSubstr("bert full"));
   EXPECT_THAT(text, HasSubstr("at the output (layer 2)"));
   EXPECT_THAT(text, HasSubstr("1.23e+12"));
-  EXPECT_THAT(text, HasSubstr("Paths of length 0 carry most of the residual, 0.75"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("Paths of length 0 have the largest share of the residual, 0.75; those up to length 2, 0.9 or more"));
   EXPECT_THAT(text, HasSubstr("relative error 3e-16"));
   EXPECT_THAT(text, HasSubstr("cancellation Σ‖Yₖ‖ / ‖Y‖ = 1.50"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
