@@ -37,7 +37,7 @@ std::string digits_text(const std::string& digits, std::size_t most) {
   const auto e = head.find('e');
   const auto exponent =
       std::stol(head.substr(e + 1)) + static_cast<long>(digits.size() - std::min(digits.size(), kHead));
-  return fmt::format("{}e+{}", head.substr(0, e), exponent);
+  return fmt::format("{}e+{:02}", head.substr(0, e), exponent);
 }
 
 void align_points(std::vector<std::string>& numbers) {
