@@ -18,7 +18,7 @@ struct HeadOutput {
 };
 
 HeadOutput head_output(const Projections& p, Index index) {
-  const Head head = head_of(p, index);
+  const SplitHead head = head_of(p, index);
   const auto logits = split_logits(p, head);
   ScaledRow r = logits->reference();
   centre(p, r);

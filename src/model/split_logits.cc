@@ -39,7 +39,7 @@ ScaledRow as_row(ScaledMatrix x) { return scaled<RowVector<double>>(x.value.row(
 // (q + a_i) . (k + b_j) = row constant + q . b_j + a_i . b_j.
 class ContentLogits final : public SplitLogits {
  public:
-  ContentLogits(const Projections& p, const Head& h, const NoPositions&) : scale_(p.attention.scale), h_(h) {}
+  ContentLogits(const Projections& p, const SplitHead& h, const NoPositions&) : scale_(p.attention.scale), h_(h) {}
 
   ScaledRow reference() const override { return as_row(times(scale_, as_matrix(h_.q), h_.b)); }
   ScaledMatrix differences(Index first, Index rows) const override {
@@ -48,13 +48,13 @@ class ContentLogits final : public SplitLogits {
 
  private:
   double scale_;
-  const Head& h_;
+  const SplitHead& h_;
 };
 
 // The same, and a bias by distance.
 class T5Logits final : public SplitLogits {
  public:
-  T5Logits(const Projections& p, const Head& h, const T5Positions&)
+  T5Logits(const Projections& p, const SplitHead& h, const T5Positions&)
       : content_(p, h, NoPositions{}), bias_(p.layer.distance_bias.row(h.index)), n_(p.n()), reference_(p.reference) {}
 
   ScaledRow reference() const override {
@@ -84,7 +84,7 @@ class T5Logits final : public SplitLogits {
 // g_other - g_same for keys of the other segment; the rest is constant along rows.
 class XlnetLogits final : public SplitLogits {
  public:
-  XlnetLogits(const Projections& p, const Head& h, const XlnetPositions& xlnet)
+  XlnetLogits(const Projections& p, const SplitHead& h, const XlnetPositions& xlnet)
       : p_(p), h_(h), longest_((p.layer.relative_keys.rows() + 1) / 2), n_(p.n()) {
     const Index d = p.attention.d_head;
     const auto vector = [&](const TensorSlice& slice) { return p.layer.weights.vector(slice).segment(h.index * d, d); };
@@ -163,7 +163,7 @@ class XlnetLogits final : public SplitLogits {
   }
 
   const Projections& p_;
-  const Head& h_;
+  const SplitHead& h_;
   Index longest_, n_;
   ScaledRow query_u_;
   ScaledMatrix keys_;                         // r_m - r_0
@@ -175,7 +175,7 @@ class XlnetLogits final : public SplitLogits {
 // being the reference, what is constant along rows is left out.
 class RotaryLogits final : public SplitLogits {
  public:
-  RotaryLogits(const Projections& p, const Head& h, const RotaryPositions&)
+  RotaryLogits(const Projections& p, const SplitHead& h, const RotaryPositions&)
       : scale_(p.attention.scale), a_(h.a), b_(h.b) {
     const Index d = p.attention.d_head;
     rotate_heads(p.layer, d, a_.value);
@@ -224,30 +224,30 @@ class RotaryLogits final : public SplitLogits {
   ScaledRow query_;
 };
 
-std::unique_ptr<SplitLogits> make(const Projections& p, const Head& h, const NoPositions& none) {
+std::unique_ptr<SplitLogits> make(const Projections& p, const SplitHead& h, const NoPositions& none) {
   return std::make_unique<ContentLogits>(p, h, none);
 }
-std::unique_ptr<SplitLogits> make(const Projections& p, const Head& h, const T5Positions& t5) {
+std::unique_ptr<SplitLogits> make(const Projections& p, const SplitHead& h, const T5Positions& t5) {
   return std::make_unique<T5Logits>(p, h, t5);
 }
-std::unique_ptr<SplitLogits> make(const Projections& p, const Head& h, const XlnetPositions& xlnet) {
+std::unique_ptr<SplitLogits> make(const Projections& p, const SplitHead& h, const XlnetPositions& xlnet) {
   return std::make_unique<XlnetLogits>(p, h, xlnet);
 }
-std::unique_ptr<SplitLogits> make(const Projections& p, const Head& h, const RotaryPositions& rotary) {
+std::unique_ptr<SplitLogits> make(const Projections& p, const SplitHead& h, const RotaryPositions& rotary) {
   return std::make_unique<RotaryLogits>(p, h, rotary);
 }
 
 }  // namespace
 
-Head head_of(const Projections& p, Index head) {
+SplitHead head_of(const Projections& p, Index head) {
   const Index d = p.attention.d_head;
   const Index kv_head = head * p.attention.n_kv_heads / p.attention.n_heads;
-  Head h{head,
-         segment(p.q.mean, head * d, d),
-         segment(p.k.mean, kv_head * d, d),
-         columns(p.q.residual, head * d, d),
-         columns(p.k.residual, kv_head * d, d),
-         columns(p.v.residual, kv_head * d, d)};
+  SplitHead h{head,
+              segment(p.q.mean, head * d, d),
+              segment(p.k.mean, kv_head * d, d),
+              columns(p.q.residual, head * d, d),
+              columns(p.k.residual, kv_head * d, d),
+              columns(p.v.residual, kv_head * d, d)};
   const RowVector<double> reference = h.a.value.row(p.reference);
   h.a.value.rowwise() -= reference;
   add(h.q, scaled<RowVector<double>>(reference, h.a.log));
@@ -261,7 +261,7 @@ Head head_of(const Projections& p, Index head) {
   return h;
 }
 
-std::unique_ptr<SplitLogits> split_logits(const Projections& p, const Head& head) {
+std::unique_ptr<SplitLogits> split_logits(const Projections& p, const SplitHead& head) {
   return std::visit([&](const auto& positions) { return make(p, head, positions); }, p.attention.positions);
 }
 

@@ -32,13 +32,13 @@ struct Projections {
 
 // One head: query i is q + a_i, key j is k + b_j, value j is v's mean + v_j. q is the query of the reference, a token
 // rather than the mean of all: where residuals are large, tokens may all attend alike and the mean of them otherwise.
-struct Head {
+struct SplitHead {
   Index index = 0;
   ScaledRow q, k;
   ScaledMatrix a, b, v;
 };
 
-Head head_of(const Projections& p, Index head);
+SplitHead head_of(const Projections& p, Index head);
 
 // By position scheme. p and head must outlive it; const and thread-safe.
 class SplitLogits {
@@ -52,6 +52,6 @@ class SplitLogits {
   virtual ScaledRow reference() const = 0;
   virtual ScaledMatrix differences(Index first, Index rows) const = 0;
 };
-std::unique_ptr<SplitLogits> split_logits(const Projections& p, const Head& head);
+std::unique_ptr<SplitLogits> split_logits(const Projections& p, const SplitHead& head);
 
 }  // namespace rankfall

@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include <rankfall/decompose.h>
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/measure.h>
@@ -86,6 +87,17 @@ void matrices_cross_the_boundary(const rankfall::Model& model) {
   }
 }
 
+void paths_cross_the_boundary(const rankfall::Model& model) {
+  std::vector<rankfall::Sample> samples(1);
+  samples[0].content = rankfall::HiddenState{Matrix<double>::Random(7, model.network.sizes.d_model)};
+  const auto parts = rankfall::decompose(model.network, *model.weights, samples, rankfall::Origins::kMerged, {});
+  expect((parts[0].sums.total() - parts[0].x).norm() < 1e-12 * parts[0].x.norm(), "the sum over paths is the state");
+  const std::vector<std::vector<rankfall::Path>> paths = {{{{}, {{0, 1}, {2, 0}}}}};
+  const auto terms = rankfall::follow(model.network, *model.weights, samples, paths);
+  expect(terms[0][0].term.joined().rows() == 7, "a single path is a matrix");
+  expect(rankfall::to_string(paths[0][0]) == "L0H1 > L2H0", "a path has a name");
+}
+
 void results_cross_the_boundary() {
   rankfall::MeasureOptions options;
   options.input.n_samples = 2;
@@ -106,6 +118,7 @@ int main() {
   const rankfall::Model model = rankfall::open_model("san:layers=3,heads=3,dim=21", 1);
   matrices_cross_the_boundary<float>(model);
   matrices_cross_the_boundary<double>(model);
+  paths_cross_the_boundary(model);
   results_cross_the_boundary();
   return failures == 0 ? 0 : 1;
 }
