@@ -11,6 +11,7 @@ void add_measure_command(CLI::App& app);
 void add_collapse_command(CLI::App& app);
 void add_paths_command(CLI::App& app);
 void add_counts_command(CLI::App& app);
+void add_bounds_command(CLI::App& app);
 void add_capture_command(CLI::App& app);
 void add_parity_command(CLI::App& app);
 void add_tokens_command(CLI::App& app);

@@ -201,6 +201,7 @@ SplitState Split::norm_with(const LayerWeights<double>& weights, const Norm& nor
 }
 
 SplitState Split::apply(const Attention& attention, const State& x) {
+  if (inside_) inside_->attention(*layer_, x);
   return branch_done(split_attention(attention, *layer_, *sample_, jitter_, x), "attention");
 }
 
@@ -244,10 +245,13 @@ SplitState Split::settled(State x) {
 SplitState Split::start(const MatrixRef<double>& x) { return settled(split(x, sample_->valid)); }
 
 SplitState Split::combine(double skip, const State& x, double branch, State y) {
-  if (skip == 0 && branch == 1) return y;
-  add(y.mean, branch, x.mean, skip);
-  add(y.residual, branch, x.residual, skip);
-  return settled(std::move(y));
+  if (skip != 0 || branch != 1) {
+    add(y.mean, branch, x.mean, skip);
+    add(y.residual, branch, x.residual, skip);
+    y = settled(std::move(y));
+  }
+  if (inside_) inside_->combined(*layer_, x, y);
+  return y;
 }
 
 void Split::hidden(Index state, const State& x) {

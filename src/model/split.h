@@ -21,6 +21,15 @@ class Jitter {
   Index next_ = 0;
 };
 
+// An observer that sees inside blocks, too.
+class SplitLayerObserver : public SplitObserver {
+ public:
+  // What enters an attention, after its pre-norm; the weights are loaded.
+  virtual void attention(const LoadedLayer<double>& layer, const SplitState& in) = 0;
+  // skip x + branch f(pre(x)) of any sub-layer, before its post-norm.
+  virtual void combined(const LoadedLayer<double>& layer, const SplitState& x, const SplitState& sum) = 0;
+};
+
 // The domain that follows the residual below floating point: mean and residual are never added (math.md 2).
 class Split {
  public:
@@ -30,7 +39,10 @@ class Split {
 
   // `sample` and `observer` (may be null) must outlive the domain.
   Split(const Sample* sample, SplitObserver* observer)
-      : sample_(sample), observer_(observer), jitter_(observer ? observer->jitter() : 0.0) {}
+      : sample_(sample),
+        observer_(observer),
+        inside_(dynamic_cast<SplitLayerObserver*>(observer)),
+        jitter_(observer ? observer->jitter() : 0.0) {}
 
   void enter(const Layer& layer) { layer_ = &layer; }
   State norm(const Norm& norm, NormPlace place, State x);
@@ -52,6 +64,7 @@ class Split {
 
   const Sample* sample_;
   SplitObserver* observer_;
+  SplitLayerObserver* inside_;  // the same, or null
   Jitter jitter_;
   const Layer* layer_ = nullptr;
 };

@@ -58,6 +58,8 @@ constexpr Entry kMetrics[] = {
     {"path.share.projection", "share of a path", "<Y_path,Y> / ‖Y‖²", true},
     {"path.share.residual", "share of a path in the residual", "<res Y_path, res Y> / ‖res Y‖²", true},
     {"reconstruction_error", "error of the sum over paths", "‖ΣYₖ − X‖_F / ‖X‖_F"},
+    {"beta_star", "what replaces beta H in the sound form", "√(Σ γ² w ‖W‖₁ · Σ w ‖W‖∞), w = ‖W_QK‖₁"},
+    {"theorem", "what became of a theorem", ""},
     {"beta", "beta of the theorem", "‖W_QK‖₁ times the composite norm of W_V"},
     {"gamma", "gamma of the theorem", "√(n max q)"},
     {"range", "range of the logits", "max over i of maxⱼ Eᵢⱼ − minⱼ Eᵢⱼ"},
@@ -86,6 +88,9 @@ constexpr Entry kNorms[] = {
 constexpr Entry kPrefixes[] = {
     {"bound.", "upper bound of the residual by ", ""},
     {"tightness.", "measured / bound for ", "", true},
+    {"log10_bound.", "log10 of the bound by ", ""},
+    {"log10_measured.", "log10 of what is bounded by ", ""},
+    {"log10_tightness.", "log10 of measured / bound for ", ""},
 };
 
 template <std::size_t n>
@@ -111,7 +116,7 @@ MetricText in_unicode(std::string_view metric) {
   for (const Entry& prefix : kPrefixes) {
     if (metric.starts_with(prefix.name)) {
       return {std::string(prefix.words) + std::string(metric.substr(prefix.name.size())), "", prefix.is_share, false,
-              false};
+              prefix.name.starts_with("log10_")};
     }
   }
   return {.words = std::string(metric), .formula = ""};

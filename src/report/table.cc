@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "report/block_text.h"
+#include "report/bound_tables.h"
 #include "report/depth_plot.h"
 #include "report/layer_block.h"
 #include "report/paint.h"
@@ -87,8 +88,11 @@ std::string to_table(const Result& result, const TableOptions& given) {
   }
   const bool is_paths = result.command == "paths" && options.metrics.empty();
   const bool is_counts = result.command == "counts" && options.metrics.empty();
-  if (is_paths || is_counts) {
-    std::string out = is_paths ? path_tables(result, options) : count_tables(result, options);
+  const bool is_bounds = result.command == "bounds" && options.metrics.empty();
+  if (is_paths || is_counts || is_bounds) {
+    std::string out = is_paths    ? path_tables(result, options)
+                      : is_counts ? count_tables(result, options)
+                                  : bound_tables(result, options);
     return out + (out.ends_with("\n\n") ? "" : "\n") +
            paint(Colour::kDim, fmt::format("all {} with --format csv or json", plural(result.rows.size(), "row"))) +
            '\n';

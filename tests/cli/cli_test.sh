@@ -250,6 +250,16 @@ check "no shares of rounding" 0 -- paths bert-mini@init --variant san --samples 
 expect "said in words" grep -q 'zero or rounding' "$dir/out"
 check "counts of nothing" 2 "expected 1 to" -- counts 0 12
 
+# Bounds.
+check "bounds" 0 -- bounds $toy "${few[@]}"
+expect "Dobrushin's holds" grep -qE '^dobrushin +proved: applies and holds in' "$dir/out"
+expect "depth forms say why not" grep -q 'T2.3_depth .*skip present' "$dir/out"
+check "bounds as rows" 0 -- bounds $toy "${few[@]}" --variant san --format csv
+expect "log10 of bounds" grep -q ',log10_bound.T2.3_sound,' "$dir/out"
+check "bounds of a checkpoint" 0 -- bounds "$families/t5" --ids "$families/t5/input.safetensors" --variant full
+expect "its logits have positions" grep -q 'positions in the logits' "$dir/out"
+check "bounds of nothing" 3 "no such directory" -- bounds ./none
+
 check "bench" 0 -- bench bert-tiny@init --rounds 1 --samples 2 --tokens 16 --format csv
 expect "bench gives shares" grep -q ',share_of_peak,' "$dir/out"
 

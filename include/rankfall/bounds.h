@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <rankfall/export.h>
+#include <rankfall/input.h>
+#include <rankfall/model.h>
+#include <rankfall/progress.h>
+#include <rankfall/result.h>
+#include <rankfall/sample.h>
+#include <rankfall/variants.h>
+
+namespace rankfall {
+
+struct BoundsOptions {
+  std::vector<Variant> variants;  // empty: the four of the paper, as labelled
+  std::uint64_t seed = 0;
+  InputOptions input;
+
+  Progress progress;
+};
+
+// Every theorem against the measurement, and whether it applies (docs/theory.md). `layer` is a block 0..L-1. What
+// enters attention (after a pre-norm) has the residual R about the token mean; the output is before skip and norm.
+//
+//   beta, by block and head: of the weights alone.  beta, beta_star by block.
+//   range, gamma, attention.dobrushin by block and head: means over samples; range of kind "largest", too
+//   for each bound NAME, by block (T2.2 and dobrushin_tanh by head), of kind "claimed" or "proved":
+//     log10_bound.NAME, log10_measured.NAME   means over samples
+//     log10_tightness.NAME                    of measured / bound, the largest of all samples; `verdict`: applies and
+//                                             holds, vacuous, condition fails: which, applies and is violated
+//   over depth, by state: log10_bound.T2.2_depth and so on, where the network has what they ask for
+//   theorem, by `claim`: what became of each in words
+RANKFALL_API Result bounds(std::span<const std::string> models, const BoundsOptions& options);
+
+// The same for one open model and given samples; seed and input of the options are not used.
+RANKFALL_API Result bounds(const Model& model, std::span<const Sample> samples, const BoundsOptions& options);
+
+// The rows of proved bounds that are violated: a bug, or a discovery.
+RANKFALL_API std::vector<Row> violated_bounds(const Result& result);
+
+}  // namespace rankfall

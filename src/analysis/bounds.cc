@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "analysis/bounds_rows.h"
+#include "analysis/opened_models.h"
+#include "analysis/part_of.h"
+#include "linalg/gemm.h"
+#include "model/memory.h"
+#include "model/split.h"
+#include "result/manifest.h"
+#include <rankfall/bounds.h>
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+class BoundsObserver final : public SplitLayerObserver {
+ public:
+  BoundsObserver(const Sample& sample, const std::vector<WeightNorms>& norms) : sample_(sample), norms_(norms) {}
+
+  void hidden(Index /*state*/, const SplitState& x) override {
+    found.log10_residual.push_back(split_norms(x, sample_.valid, false).residual.composite);
+  }
+  void attention(const LoadedLayer<double>& layer, const SplitState& in) override {
+    found.blocks.push_back(attention_bounds(layer, norms_[static_cast<std::size_t>(layer.index)], sample_, in));
+  }
+  // |res X'| >= |skip| |res X| - |branch| |res f|, Frobenius, where the mean is the minimiser.
+  void combined(const LoadedLayer<double>& layer, const SplitState& x, const SplitState& sum) override {
+    const SubLayer& sub = *layer.layer;
+    if (!std::holds_alternative<Attention>(sub.f) || sub.skip == 0) return;
+    constexpr double kLn10 = 2.302585092994045684;
+    const double kept = kLn10 * split_norms(x, sample_.valid, false).residual.frobenius + std::log(std::abs(sub.skip));
+    const double added = found.blocks.back().log_output + std::log(std::abs(sub.branch));
+    Inequality lower;
+    lower.name = "lower";
+    lower.log_measured = kLn10 * split_norms(sum, sample_.valid, false).residual.frobenius;
+    lower.is_proved = true;
+    lower.is_lower = true;
+    if (added < kept) {
+      lower.log_bound = kept + std::log1p(-std::exp(added - kept));
+    } else {
+      lower.log_bound = -std::numeric_limits<double>::infinity();
+      lower.fails = "attention may undo the skip";
+    }
+    found.blocks.back().inequalities.push_back(std::move(lower));
+  }
+
+  BoundsSample found;
+
+ private:
+  const Sample& sample_;
+  const std::vector<WeightNorms>& norms_;
+};
+
+std::vector<WeightNorms> all_weight_norms(const Network& network, const WeightSource& weights) {
+  const BlasThreads one_blas_thread(1);
+  LayerLoader<double> loader(network, weights, 1);
+  std::vector<WeightNorms> norms;
+  norms.reserve(network.layers.size());
+  for (Index l = 0; l < static_cast<Index>(network.layers.size()); ++l) norms.push_back(weight_norms(loader.load(l)));
+  return norms;
+}
+
+std::vector<Row> variant_rows(const Model& model, const Variant& variant, std::span<const Sample> samples,
+                              const Progress& progress) {
+  try {
+    const Network network = apply(variant, model.network);
+    const std::vector<WeightNorms> norms = all_weight_norms(network, *model.weights);
+    std::vector<BoundsObserver> observers;
+    std::vector<SplitObserver*> watch;
+    observers.reserve(samples.size());
+    watch.reserve(samples.size());
+    for (const Sample& sample : samples) watch.push_back(&observers.emplace_back(sample, norms));
+    track(network, *model.weights, samples, watch, {.progress = progress});
+    std::vector<BoundsSample> found;
+    found.reserve(samples.size());
+    for (BoundsObserver& observer : observers) found.push_back(std::move(observer.found));
+    return bounds_rows(model.name, variant.name, network, norms, found);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("{}, variant {}: {}", model.name, variant.name, error.what()));
+  }
+}
+
+void check_size(const Model& model, const BoundsOptions& options, const InputSize& size) {
+  for (const Variant& variant : variants_or_paper(options.variants)) {
+    const Network network = apply(variant, model.network);
+    MemoryPlan plan;
+    plan.n_samples = size.n_samples;
+    plan.n_tokens = size.n_tokens;
+    plan.scalar_bytes = sizeof(double);
+    plan.drawn = model.drawn;
+    plan.whole_attention = true;
+    // Several matrices of tokens by tokens and by width for each head at work.
+    const double n = static_cast<double>(size.n_tokens);
+    plan.extra_bytes = static_cast<double>(network.sizes.n_heads) * sizeof(double) *
+                       (4 * n * n + 4 * n * static_cast<double>(network.sizes.d_model));
+    check_memory(network, plan);
+  }
+}
+
+void add_rows(const Model& model, std::span<const Sample> samples, const BoundsOptions& options, double first,
+              double count, Result& result) {
+  if (samples.empty()) throw Error(ErrorKind::kUsage, "no samples");
+  for (const Variant& variant : variants_or_paper(options.variants)) {
+    const Progress progress = part_of(options.progress, first++, count, model.name + " " + variant.name);
+    std::ranges::move(variant_rows(model, variant, samples, progress), std::back_inserter(result.rows));
+  }
+}
+
+}  // namespace
+
+Result bounds(const Model& model, std::span<const Sample> samples, const BoundsOptions& options) {
+  const auto variants = variants_or_paper(options.variants);
+  check_size(model, options, size_of(samples));
+  Result result{"bounds", run_manifest("f64, mean and residual apart", variants), {}};
+  add_rows(model, samples, options, 0, static_cast<double>(variants.size()), result);
+  return result;
+}
+
+Result bounds(std::span<const std::string> models, const BoundsOptions& options) {
+  const auto variants = variants_or_paper(options.variants);
+  Result result{"bounds", run_manifest("f64, mean and residual apart", variants), {}};
+  add(result.manifest, "seed", options.seed);
+  const OpenedModels opened =
+      open_models(models, options.seed, {}, options.input,
+                  [&](const Model& model, const InputSize& size) { check_size(model, options, size); });
+  opened.provenance.write(result.manifest);
+  const auto per_model = static_cast<double>(variants.size());
+  for (std::size_t m = 0; m < opened.jobs.size(); ++m) {
+    add_rows(opened.jobs[m].model, opened.jobs[m].inputs.samples, options, static_cast<double>(m) * per_model,
+             static_cast<double>(opened.jobs.size()) * per_model, result);
+  }
+  return result;
+}
+
+std::vector<Row> violated_bounds(const Result& result) {
+  std::vector<Row> rows;
+  std::ranges::copy_if(result.rows, std::back_inserter(rows), [](const Row& row) {
+    return row.kind == "proved" && row.verdict.find("is violated") != std::string::npos;
+  });
+  return rows;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/attention_bounds.h"
+#include <rankfall/result.h>
+
+namespace rankfall {
+
+// What was found on the way of one sample.
+struct BoundsSample {
+  std::vector<AttentionBounds> blocks;  // by attention, in order
+  std::vector<double> log10_residual;   // composite, of states 0..L
+};
+
+// Rows as bounds.h says. `norms` are of the network's sub-layers, in order.
+std::vector<Row> bounds_rows(const std::string& model, const std::string& variant, const Network& network,
+                             const std::vector<WeightNorms>& norms, const std::vector<BoundsSample>& samples);
+
+}  // namespace rankfall

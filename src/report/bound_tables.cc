@@ -1,0 +1,124 @@
+#include "report/bound_tables.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/block_text.h"
+#include "report/paint.h"
+#include "report/screen_text.h"
+
+namespace rankfall {
+namespace {
+
+constexpr std::string_view kPrefix = "log10_tightness.";
+
+// What stands beside a value, in four columns.
+std::string mark_of(std::string_view verdict) {
+  if (verdict.starts_with("applies and is violated")) return "!!";
+  if (verdict.starts_with("applies and holds")) return "ok";
+  if (verdict.starts_with("vacuous")) return "vac";
+  return verdict.starts_with("condition fails") ? "n/a" : "";
+}
+
+Colour colour_of(const Row& row) {
+  if (row.verdict.starts_with("violated")) return row.kind == "proved" ? Colour::kBad : Colour::kWarn;
+  return row.verdict.starts_with("applies and holds") ? Colour::kGood : Colour::kDim;
+}
+
+class BoundTables {
+ public:
+  BoundTables(const Result& result, const TableOptions& options) : options_(options), paint_(options.colour) {
+    for (const Row& row : result.rows) {
+      const std::pair<std::string, std::string> key(row.model, row.variant);
+      if (!groups_.contains(key)) order_.push_back(key);
+      groups_[key].push_back(&row);
+    }
+  }
+
+  std::string make() {
+    for (const auto& key : order_) {
+      rows_ = groups_.at(key);
+      blocks();
+      sentences();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  // Bounds of all heads together, and of heads the tightest one, by block.
+  void blocks() {
+    LayerBlock table;
+    std::map<std::string, std::size_t> columns;
+    std::set<Index> layers;
+    std::map<std::pair<std::size_t, Index>, LayerCell> cells;
+    for (const Row* row : rows_) {
+      if (!row->metric.starts_with(kPrefix) || !row->layer || row->metric.ends_with("_depth")) continue;
+      const std::string name = row->metric.substr(kPrefix.size());
+      if (table.model.empty()) {
+        table.model = fmt::format("{} {}", row->model, row->variant);
+        table.metric = row->metric;
+        table.n = row->n;
+      }
+      const auto [column, is_new] = columns.try_emplace(name, table.variants.size());
+      if (is_new) table.variants.push_back(name);
+      layers.insert(*row->layer);
+      LayerCell& cell = cells[{column->second, *row->layer}];
+      cell.n_rows = 1;
+      if (!cell.mean || (row->mean && *row->mean > *cell.mean)) {
+        cell.mean = row->mean;
+        cell.mark = mark_of(row->verdict);
+      }
+      if (mark_of(row->verdict) == "!!") cell.mark = "!!";
+    }
+    if (columns.empty()) return;
+    table.unit = "block";
+    table.title = "log10 of measured / bound, the largest of all samples (of T2.2 and dobrushin_tanh of all heads)";
+    table.layers.assign(layers.begin(), layers.end());
+    for (std::size_t v = 0; v < table.variants.size(); ++v) {
+      auto& column = table.cells.emplace_back();
+      for (const Index layer : table.layers) column.push_back(cells[{v, layer}]);
+    }
+    out_ += block_text(table, "", options_) + '\n';
+  }
+
+  void sentences() {
+    std::vector<const Row*> all;
+    std::ranges::copy_if(rows_, std::back_inserter(all), [](const Row* row) { return row->metric == "theorem"; });
+    int width = 0;
+    for (const Row* row : all) width = std::max(width, display_width(row->claim));
+    for (const Row* row : all) {
+      std::string name = fit(row->claim, width, Align::kLeft, options_.unicode) + "  ";
+      bool is_first = true;
+      const std::string text = fmt::format("{}: {}", row->kind, row->verdict);
+      for (const auto& part : wrap(text, options_.width - width - 2, options_.unicode)) {
+        out_ += (is_first ? paint_(colour_of(*row), name) : std::string(name.size(), ' ')) + part + '\n';
+        is_first = false;
+      }
+    }
+    if (!all.empty()) out_ += '\n';
+  }
+
+  const TableOptions& options_;
+  Painter paint_;
+  std::map<std::pair<std::string, std::string>, std::vector<const Row*>> groups_;
+  std::vector<std::pair<std::string, std::string>> order_;
+  std::vector<const Row*> rows_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string bound_tables(const Result& result, const TableOptions& options) {
+  std::string out = BoundTables(result, options).make();
+  const Painter paint(options.colour);
+  const std::string marks =
+      "ok: applies and holds; vac: holds, but allows more than what enters; n/a: a condition of it fails; !!: violated";
+  for (const auto& line : wrap(marks, options.width, options.unicode)) out += paint(Colour::kDim, line) + '\n';
+  return out;
+}
+
+}  // namespace rankfall
