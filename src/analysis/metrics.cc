@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "linalg/attention_measures.h"
+#include "linalg/minimiser.h"
 #include "linalg/norms.h"
 #include "linalg/spectra.h"
 #include <rankfall/error.h>
@@ -32,6 +33,16 @@ constexpr std::array kMetrics = {
     Metric{"rank.participation", MetricKind::kSpectrum, false},
     Metric{"rank.numerical", MetricKind::kSpectrum, false},
     Metric{"singular.min", MetricKind::kSpectrum, false},
+    Metric{"minimal_residual.composite", MetricKind::kMinimiser, false},
+    Metric{"minimal_residual.one", MetricKind::kMinimiser, false},
+    Metric{"minimal_residual.inf", MetricKind::kMinimiser, false},
+    Metric{"relative_minimal_residual.composite", MetricKind::kMinimiser, false},
+    Metric{"relative_minimal_residual.one", MetricKind::kMinimiser, false},
+    Metric{"relative_minimal_residual.inf", MetricKind::kMinimiser, false},
+    Metric{"minimal_residual_lower.composite", MetricKind::kMinimiser, false},
+    Metric{"minimal_residual_lower.inf", MetricKind::kMinimiser, false},
+    Metric{"minimal_residual_gap.composite", MetricKind::kMinimiser, false},
+    Metric{"minimal_residual_gap.inf", MetricKind::kMinimiser, false},
     Metric{"attention.entropy", MetricKind::kEntropy, false},
     Metric{"attention.sigma1", MetricKind::kAttention, false},
     Metric{"attention.sigma2", MetricKind::kAttention, false},
@@ -45,7 +56,9 @@ struct Group {
 };
 
 constexpr std::array kGroups = {
-    Group{"all", [](const Metric&) { return true; }},
+    // The minimiser takes longer than all others together, and is asked for by its name.
+    Group{"all", [](const Metric& m) { return m.kind != MetricKind::kMinimiser; }},
+    Group{"minimiser", [](const Metric& m) { return m.kind == MetricKind::kMinimiser; }},
     Group{"residual", [](const Metric& m) { return std::string_view(m.name).starts_with("residual."); }},
     Group{"relative_residual",
           [](const Metric& m) { return std::string_view(m.name).starts_with("relative_residual."); }},
@@ -138,6 +151,15 @@ void state_values(std::span<const std::size_t> chosen, const MatrixRef<T>& x, st
     write(MetricKind::kSpectrum,
           {m.residual_spectral, ratio(m.residual_spectral, m.spectral), m.stable, m.effective, m.participation,
            m.numerical, m.singular_min},
+          values);
+  }
+  if (wants(chosen, MetricKind::kMinimiser)) {
+    const MinimisedNorms m = minimised_norms<T>(x, valid);
+    const Norms s = centred_norms<T>(x, valid).state;
+    write(MetricKind::kMinimiser,
+          {m.composite.value, m.one.value, m.inf.value, ratio(m.composite.value, s.composite()),
+           ratio(m.one.value, s.one), ratio(m.inf.value, s.inf), m.composite.lower, m.inf.lower, m.composite.gap(),
+           m.inf.gap()},
           values);
   }
 }

@@ -73,6 +73,10 @@ constexpr Entry kMetrics[] = {
 constexpr Entry kFamilies[] = {
     {"residual", "residual", "‖X − 1·mean‖"},
     {"relative_residual", "relative residual", "‖X − 1·mean‖ / ‖X‖", true},
+    {"minimal_residual", "smallest residual", "min over x of ‖X − 1·x‖"},
+    {"relative_minimal_residual", "smallest relative residual", "min over x of ‖X − 1·x‖ / ‖X‖", true},
+    {"minimal_residual_lower", "lower bound of the smallest residual", "≤ min over x of ‖X − 1·x‖"},
+    {"minimal_residual_gap", "how far the smallest residual may lie below the value", "1 − lower bound / value", true},
     {"log10_residual", "log10 of the residual", "log10 ‖X − 1·mean‖"},
     {"log10_relative_residual", "log10 of the relative residual", "log10 (‖X − 1·mean‖ / ‖X‖)"},
 };

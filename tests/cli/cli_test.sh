@@ -250,6 +250,10 @@ check "no shares of rounding" 0 -- paths bert-mini@init --variant san --samples 
 expect "said in words" grep -q 'zero or rounding' "$dir/out"
 check "counts of nothing" 2 "expected 1 to" -- counts 0 12
 
+check "the true minimum" 0 -- measure $toy "${few[@]}" --variant san --residual minimiser --format csv
+expect "with a lower bound" grep -q ',minimal_residual_lower.composite,' "$dir/out"
+check "a residual of another kind" 2 "" -- measure $toy --residual median
+
 # Bounds.
 check "bounds" 0 -- bounds $toy "${few[@]}"
 expect "Dobrushin's holds" grep -qE '^dobrushin +proved: applies and holds in' "$dir/out"
