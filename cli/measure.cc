@@ -26,7 +26,7 @@ struct MeasureCommand {
   OutputOptions output;
   std::vector<std::string> fail_if;
   bool compare = false;
-};  // namespace
+};
 
 // The metrics a person asked for, after the one that shows collapse at a glance.
 std::vector<std::string> shown_metrics(const std::vector<std::string>& asked) {

@@ -85,7 +85,9 @@ std::optional<double> mean_of(std::span<const Cell> cells, Index layer, std::str
 // A residual is rounding when its relative form is: residual.X looks at relative_residual.X.
 bool at_floor(std::span<const Cell> cells, const Cell& cell, double floor) {
   std::string_view name = all_metrics()[cell.metric].name;
-  if (name.starts_with("relative_residual.")) return cell.statistics.mean().value_or(floor * 2) <= floor;
+  if (name.starts_with("relative_residual.") || name.starts_with("relative_minimal_residual.")) {
+    return cell.statistics.mean().value_or(floor * 2) <= floor;
+  }
   if (!name.starts_with("residual.")) return false;
   name.remove_prefix(std::string_view("residual.").size());
   return mean_of(cells, cell.layer, fmt::format("relative_residual.{}", name)).value_or(floor * 2) <= floor;
