@@ -267,7 +267,9 @@ class BoundsRows {
 
   // What became of each theorem, in words.
   void sentences() {
-    for (const auto& [name, tally] : theorems_) {
+    for (const auto& entry : theorems_) {
+      const std::string& name = entry.first;
+      const Tally& tally = entry.second;
       Row& row = add("theorem", {});
       row.claim = name;
       row.kind = tally.is_proved ? "proved" : "claimed";
