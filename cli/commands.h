@@ -12,6 +12,7 @@ void add_collapse_command(CLI::App& app);
 void add_paths_command(CLI::App& app);
 void add_counts_command(CLI::App& app);
 void add_bounds_command(CLI::App& app);
+void add_audit_command(CLI::App& app);
 void add_capture_command(CLI::App& app);
 void add_parity_command(CLI::App& app);
 void add_tokens_command(CLI::App& app);

@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
     rankfall::cli::add_paths_command(app);
     rankfall::cli::add_counts_command(app);
     rankfall::cli::add_bounds_command(app);
+    rankfall::cli::add_audit_command(app);
     rankfall::cli::add_capture_command(app);
     rankfall::cli::add_parity_command(app);
     rankfall::cli::add_tokens_command(app);

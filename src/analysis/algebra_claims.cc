@@ -9,7 +9,7 @@
 #include <boost/multiprecision/eigen.hpp>
 #include <fmt/format.h>
 
-#include "analysis/attention_bounds.h"
+#include "analysis/audit_claims.h"
 #include "base/random.h"
 #include <rankfall/error.h>
 
@@ -150,16 +150,21 @@ template <class T>
 SidesOf<T> softmax_perturbation_any(const Matrices& m) {
   const Matrix<T> a = take<T>(m, "A");
   const Matrix<T> e = take<T>(m, "E");
+  using std::exp;
   const Matrix<T> before = softmax<T>(a);
-  const Matrix<T> after = softmax<T>(Matrix<T>(a + e));
   const T range = ranges<T>(e)[0];
+  // softmax(A+E)_j / softmax(A)_j = e^E_j / sum_k softmax(A)_k e^E_k: entries of softmax may be too small for a
+  // quotient.
+  T sum = T(0);
+  for (Index k = 0; k < a.cols(); ++k) sum += before(0, k) * exp(T(e(0, k) - e(0, 0)));
   T worst = T(0);
   for (Index j = 0; j < a.cols(); ++j) {
-    const T change = after(0, j) / before(0, j);
+    const T change = exp(T(e(0, j) - e(0, 0))) / sum;
     worst = std::max<T>(worst, change / (T(1) + T(2) * range));
     worst = std::max<T>(worst, (T(1) - range) / change);
   }
-  return {worst, T(1)};
+  // A counterexample should be near the condition: e^range beats 1 + 2 range by as much as one likes.
+  return {worst, T(1), range <= T(2)};
 }
 template <class T>
 SidesOf<T> softmax_perturbation(const Matrices& m) {
@@ -303,6 +308,40 @@ class Normals {
 };
 
 }  // namespace
+
+double largest_shift_difference(std::uint64_t seed, Index n_trials) {
+  Normals normals(seed, "shift");
+  Many largest = 0;
+  for (Index t = 0; t < n_trials; ++t) {
+    Matrix<Many> z(1, 5);
+    for (Index j = 0; j < 5; ++j) z(0, j) = 10 * normals.next();
+    const Many c = 100 * normals.next();
+    Matrix<Many> shifted = z;
+    for (Index j = 0; j < 5; ++j) shifted(0, j) += c;
+    const Matrix<Many> difference = softmax<Many>(shifted) - softmax<Many>(z);
+    largest = std::max<Many>(largest, norm_inf<Many>(difference));
+  }
+  return largest.convert_to<double>();
+}
+
+double largest_row_sum_error(std::uint64_t seed, Index n_trials) {
+  Normals normals(seed, "product");
+  Many largest = 0;
+  for (Index t = 0; t < n_trials; ++t) {
+    const auto draw = [&] {
+      Matrix<Many> z(4, 4);
+      for (Index i = 0; i < z.size(); ++i) z.data()[i] = 3 * normals.next();
+      return softmax<Many>(z);
+    };
+    const Matrix<Many> product = draw() * draw();
+    for (Index i = 0; i < 4; ++i) {
+      Many sum = -1;
+      for (Index j = 0; j < 4; ++j) sum += product(i, j);
+      largest = std::max<Many>(largest, sum < 0 ? Many(-sum) : sum);
+    }
+  }
+  return largest.convert_to<double>();
+}
 
 std::span<const AlgebraClaim> algebra_claims() { return kClaims; }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "report/audit_table.h"
 #include "report/block_text.h"
 #include "report/bound_tables.h"
 #include "report/depth_plot.h"
@@ -89,10 +90,12 @@ std::string to_table(const Result& result, const TableOptions& given) {
   const bool is_paths = result.command == "paths" && options.metrics.empty();
   const bool is_counts = result.command == "counts" && options.metrics.empty();
   const bool is_bounds = result.command == "bounds" && options.metrics.empty();
-  if (is_paths || is_counts || is_bounds) {
+  const bool is_audit = result.command == "audit" && options.metrics.empty();
+  if (is_paths || is_counts || is_bounds || is_audit) {
     std::string out = is_paths    ? path_tables(result, options)
                       : is_counts ? count_tables(result, options)
-                                  : bound_tables(result, options);
+                      : is_bounds ? bound_tables(result, options)
+                                  : audit_table(result, options);
     return out + (out.ends_with("\n\n") ? "" : "\n") +
            paint(Colour::kDim, fmt::format("all {} with --format csv or json", plural(result.rows.size(), "row"))) +
            '\n';

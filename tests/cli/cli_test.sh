@@ -264,6 +264,19 @@ check "bounds of a checkpoint" 0 -- bounds "$families/t5" --ids "$families/t5/in
 expect "its logits have positions" grep -q 'positions in the logits' "$dir/out"
 check "bounds of nothing" 3 "no such directory" -- bounds ./none
 
+# The audit.
+mkdir "$dir/witnesses"
+check "audit" 0 -- audit --claims 4-8,16 --seconds 0.5 --witnesses "$dir/witnesses"
+expect "the composite norm is no norm" grep -q 'A = \[\[1,0\],\[1,0\]\]' "$dir/out"
+expect "witnesses are saved" test -s "$dir/witnesses/04b_composite_triangle.json"
+check "a witness is checked" 0 -- audit --check "$dir/witnesses/04b_composite_triangle.json" --check "$dir/witnesses/07_theorem_2_2.json"
+expect "it still shows it" grep -q 'left 3, right 2.82.*: violated' "$dir/out"
+sed -i 's/1, 1\]/0, 0]/' "$dir/witnesses/04b_composite_triangle.json"
+check "a witness that shows nothing" 5 "do not show" -- audit --check "$dir/witnesses/04b_composite_triangle.json"
+check "no witness" 3 "" -- audit --check "$dir/text"
+check "no such claim" 2 "claims 1 to 17" -- audit --claims 18
+check "no such directory for witnesses" 2 "no such directory" -- audit --witnesses "$dir/none"
+
 check "bench" 0 -- bench bert-tiny@init --rounds 1 --samples 2 --tokens 16 --format csv
 expect "bench gives shares" grep -q ',share_of_peak,' "$dir/out"
 

@@ -1,0 +1,84 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include <rankfall/audit.h>
+#include <rankfall/error.h>
+#include <rankfall/report.h>
+
+namespace rankfall::cli {
+namespace {
+
+struct AuditCommand {
+  AuditOptions options;
+  std::string claims, witnesses;
+  std::vector<std::string> check;
+  OutputOptions output;
+};
+
+// Every witness must still show what it was saved for.
+void check_files(const std::vector<std::string>& files) {
+  std::string out;
+  std::string broken;
+  for (const std::string& file : files) {
+    const CheckedWitness w = check_witness_file(file);
+    out += fmt::format("{}: {}\n  {}\n  left {:.17g}, right {:.17g}: {}\n", harmless(file), w.claim, w.statement,
+                       w.left, w.right, w.violated ? "violated" : "not violated");
+    if (!w.expected) broken += "\n  " + file;
+  }
+  write_stdout(out);
+  if (!broken.empty()) throw Error(ErrorKind::kClaim, "witnesses that do not show what they should:" + broken);
+}
+
+void run(AuditCommand& command) {
+  if (!command.check.empty()) {
+    check_files(command.check);
+    return;
+  }
+  if (!command.claims.empty()) command.options.claims = parse_indices("--claims", command.claims);
+  command.options.witnesses = command.witnesses;
+  ProgressLine progress(command.output.quiet);
+  command.options.progress = progress.callback();
+  const Result result = audit(command.options);
+  progress.clear();
+  write_result(result, command.output, {});
+  std::string broken;
+  for (const std::string& text : unexpected_verdicts(result)) broken += "\n  " + text;
+  if (!broken.empty()) throw Error(ErrorKind::kClaim, "verdicts that are not the recorded ones:" + broken);
+}
+
+}  // namespace
+
+void add_audit_command(CLI::App& app) {
+  auto command = std::make_shared<AuditCommand>();
+  CLI::App* sub = app.add_subcommand("audit", "every claim of the theory: statement, verdict, evidence");
+  sub->footer(
+      "Searches for counterexamples to the inequalities, measures what is about networks (docs/theory.md). Exit 5 when "
+      "a\n"
+      "verdict is not the recorded one.\n"
+      "Examples:\n"
+      "  rankfall audit\n"
+      "  rankfall audit --claims 4-8 --seconds 120 --witnesses .\n"
+      "  rankfall audit --check 04b_composite_triangle.json");
+  sub->add_option("--claims", command->claims, "which, e.g. 4,7-9")->type_name("NUMBERS")->default_str("all 17");
+  sub->add_option("--seconds", command->options.seconds, "time for the searches together")
+      ->check(CLI::Range(0.01, 1e6))
+      ->capture_default_str();
+  sub->add_option("--witnesses", command->witnesses, "write the examples found to files in this directory")
+      ->type_name("DIRECTORY");
+  sub->add_option("--check", command->check, "look at a saved example again, with a hundred digits")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  add_seed_option(*sub, command->options.seed);
+  add_threads_option(*sub);
+  add_output_options(*sub, command->output);
+  sub->callback([command] { run(*command); });
+}
+
+}  // namespace rankfall::cli

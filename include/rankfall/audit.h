@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <rankfall/export.h>
+#include <rankfall/matrix.h>
+#include <rankfall/progress.h>
+#include <rankfall/result.h>
+
+namespace rankfall {
+
+struct AuditOptions {
+  double seconds = 30;              // for the searches together
+  std::vector<Index> claims;        // 1 to 17; empty: all
+  std::filesystem::path witnesses;  // a directory to which witnesses are written; empty: none are
+  std::uint64_t seed = 0;
+
+  Progress progress;
+};
+
+// Tries every claim of the theory (docs/theory.md): searches for counterexamples where it is an inequality, measures
+// where it is about networks. Rows by `claim` ("04b composite_triangle"), each with its text as verdict:
+// audit.statement, audit.verdict (`mean`: the figure found, `n`: trials, `kind`: "expected", or "unexpected" when it is
+// not the recorded one), audit.evidence, audit.command, and audit.witness where a file was written.
+// How far searches get depends on the time they have; what they try, on the seed only.
+RANKFALL_API Result audit(const AuditOptions& options);
+
+// Looks at a saved witness again, in a hundred digits. Throws Error(kInput) if it is none.
+struct CheckedWitness {
+  std::string claim, statement;
+  double left = 0, right = 0;
+  bool violated = false;  // left > right, and the claim's conditions are met
+  bool expected = false;  // that is what it should be: claims that fail are violated by their witnesses, others by none
+};
+RANKFALL_API CheckedWitness check_witness_file(const std::filesystem::path& file);
+
+// The claims whose verdict is not the recorded one.
+RANKFALL_API std::vector<std::string> unexpected_verdicts(const Result& result);
+
+}  // namespace rankfall

@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "analysis/algebra_claims.h"
+#include "analysis/audit_claims.h"
+#include "io/atomic_file.h"
+#include "io/mapped_file.h"
+#include "result/manifest.h"
+#include <rankfall/audit.h>
+#include <rankfall/error.h>
+#include <rankfall/parallel.h>
+
+namespace rankfall {
+namespace {
+
+constexpr std::uintmax_t kLargestWitness = 1 << 20;
+
+std::string words(AuditVerdict verdict, const AuditFinding& finding) {
+  switch (verdict) {
+    case AuditVerdict::kProved:
+      return "holds (proved)";
+    case AuditVerdict::kNoViolation:
+      return fmt::format("no violation found (best ratio {:.4g}, {} trials)", finding.figure.value_or(0),
+                         finding.n_trials);
+    case AuditVerdict::kFails:
+      return finding.witness ? "fails (witness)" : "fails (measured)";
+    case AuditVerdict::kMeasured:
+      return "holds (measured)";
+  }
+  return "";
+}
+
+// All claims in the order of their numbers; parts of one number get letters.
+struct Numbered {
+  std::string id;  // "04b composite_triangle"
+  AuditClaim claim;
+};
+std::vector<Numbered> all_claims() {
+  std::vector<AuditClaim> claims = matrix_claims();
+  std::ranges::move(network_claims(), std::back_inserter(claims));
+  std::ranges::stable_sort(claims, {}, &AuditClaim::number);
+  std::vector<Numbered> out;
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const auto same = [&](std::size_t k) { return k < claims.size() && claims[k].number == claims[i].number; };
+    const bool after = i > 0 && same(i - 1);
+    const char* letter = after ? "b" : same(i + 1) ? "a" : "";
+    out.push_back({fmt::format("{:02}{} {}", claims[i].number, letter, claims[i].name), claims[i]});
+  }
+  return out;
+}
+
+}  // namespace
+
+Result audit(const AuditOptions& options) {
+  if (!(options.seconds > 0)) throw Error(ErrorKind::kUsage, "--seconds: expected a positive number");
+  if (!options.witnesses.empty() && !std::filesystem::is_directory(options.witnesses)) {
+    throw Error(ErrorKind::kUsage, fmt::format("--witnesses {}: no such directory", options.witnesses.string()));
+  }
+  for (const Index number : options.claims) {
+    if (number < 1 || number > 17) {
+      throw Error(ErrorKind::kUsage, fmt::format("--claims {}: there are claims 1 to 17", number));
+    }
+  }
+  std::vector<Numbered> claims = all_claims();
+  if (!options.claims.empty()) {
+    std::erase_if(claims, [&](const Numbered& n) {
+      return std::ranges::find(options.claims, n.claim.number) == options.claims.end();
+    });
+  }
+  const auto n_searches = std::ranges::count_if(claims, [](const Numbered& n) { return n.claim.is_search; });
+  const double seconds = options.seconds / static_cast<double>(std::max<std::ptrdiff_t>(1, n_searches));
+
+  Result result{"audit", {}, {}};
+  add(result.manifest, "seed", options.seed);
+  add(result.manifest, "seconds", options.seconds);
+  add(result.manifest, "threads", std::int64_t{threads()});
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const std::string& id = claims[i].id;
+    const AuditClaim& claim = claims[i].claim;
+    if (options.progress) options.progress(static_cast<double>(i), static_cast<double>(claims.size()), id);
+    const AuditFinding finding = claim.run(seconds, options.seed);
+    const auto text = [&](const char* metric, std::string words) -> Row& {
+      Row& row = result.rows.emplace_back();
+      row.metric = metric;
+      row.claim = id;
+      row.verdict = std::move(words);
+      return row;
+    };
+    text("audit.statement", claim.statement);
+    Row& verdict = text("audit.verdict", words(finding.verdict, finding));
+    verdict.mean = finding.figure;
+    verdict.n = finding.n_trials;
+    verdict.kind = finding.verdict == claim.expected ? "expected" : "unexpected";
+    text("audit.evidence", finding.evidence);
+    text("audit.command", fmt::format("rankfall audit --claims {} --seed {}", claim.number, options.seed));
+    if (finding.witness && !options.witnesses.empty()) {
+      const auto file = options.witnesses / (id.substr(0, id.find(' ')) + "_" + claim.name + ".json");
+      write_file_atomically(file, to_json(*finding.witness));
+      text("audit.witness", file.string());
+    }
+  }
+  return result;
+}
+
+CheckedWitness check_witness_file(const std::filesystem::path& file) {
+  const auto mapped = MappedFile::open(file);
+  if (mapped->bytes().size() > kLargestWitness) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: {} bytes, expected a witness of at most {}", file.string(),
+                                               mapped->bytes().size(), kLargestWitness));
+  }
+  const auto bytes = mapped->bytes();
+  const Witness witness = witness_from_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.string());
+  check_witness(witness, file.string());
+  const AlgebraClaim& claim = *algebra_claim(witness.claim);
+  const Sides sides = claim.sides_exactly(witness.matrices);
+  const std::vector<AuditClaim> claims = matrix_claims();
+  const auto recorded = std::ranges::find(claims, claim.name, &AuditClaim::name);
+  const bool fails = recorded != claims.end() && recorded->expected == AuditVerdict::kFails;
+  return {claim.name, claim.statement, sides.left, sides.right, sides.violated(), sides.violated() == fails};
+}
+
+std::vector<std::string> unexpected_verdicts(const Result& result) {
+  std::vector<std::string> claims;
+  for (const Row& row : result.rows) {
+    if (row.metric == "audit.verdict" && row.kind == "unexpected") claims.push_back(row.claim + ": " + row.verdict);
+  }
+  return claims;
+}
+
+}  // namespace rankfall
