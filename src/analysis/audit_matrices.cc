@@ -41,7 +41,7 @@ AuditFinding searched(const char* name, double seconds, std::uint64_t seed,
 }
 
 AuditClaim search_claim(Index number, const char* name, AuditVerdict expected,
-                        std::vector<std::pair<Index, Index>> sizes) {
+                        const std::vector<std::pair<Index, Index>>& sizes) {
   return {number,
           name,
           algebra_claim(name)->statement,

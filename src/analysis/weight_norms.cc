@@ -65,7 +65,6 @@ double WeightNorms::beta() const {
 double steepest(Activation act) {
   switch (act) {
     case Activation::kGelu:  // at x = sqrt 2: Phi(x) + x phi(x)
-      return 1.1290;
     case Activation::kGeluTanh:
       return 1.1290;
     case Activation::kSilu:
