@@ -39,12 +39,14 @@ class BoundsObserver final : public SplitLayerObserver {
     lower.log_measured = kLn10 * split_norms(sum, sample_.valid, false).residual.frobenius;
     lower.is_proved = true;
     lower.is_lower = true;
+    lower.slack = found.blocks.back().inequalities.front().slack;
     if (added < kept) {
       lower.log_bound = kept + std::log1p(-std::exp(added - kept));
     } else {
       lower.log_bound = -std::numeric_limits<double>::infinity();
       lower.fails = "attention may undo the skip";
     }
+    if (lower.fails.empty() && !(lower.slack < 1e-3)) lower.fails = "logits too large for double precision";
     found.blocks.back().inequalities.push_back(std::move(lower));
   }
 

@@ -20,7 +20,7 @@ enum class Outcome { kHolds, kVacuous, kFails, kViolated };
 
 Outcome outcome_of(const Inequality& i) {
   if (!i.fails.empty()) return Outcome::kFails;
-  if (i.log_tightness() > kTolerance) return Outcome::kViolated;
+  if (i.log_tightness() > kTolerance + i.slack) return Outcome::kViolated;
   if (!i.is_lower && i.name != "dobrushin_tanh" && i.log_bound >= i.log_input) return Outcome::kVacuous;
   return Outcome::kHolds;
 }
