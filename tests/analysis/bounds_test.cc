@@ -49,13 +49,13 @@ TEST(Bounds, ProvedOnesHoldForRandomAndAdversarialNetworks) {
   for (int trial = 0; trial < 2500; ++trial) {
     const int n_heads = 1 + pick(3);
     const int d_head = 1 + pick(3);
-    const char* kStds[] = {"1e-4", "0.03", "0.3", "1", "5", "30"};
-    const char* kNorms[] = {"none", "none", "pre", "post"};
-    const char* kKinds[] = {"", "", "", ",mask=causal", ",mask=window,window=1", ",relative=xlnet"};
-    std::string kind = kKinds[pick(6)];
+    const char* stds[] = {"1e-4", "0.03", "0.3", "1", "5", "30"};
+    const char* norms[] = {"none", "none", "pre", "post"};
+    const char* kinds[] = {"", "", "", ",mask=causal", ",mask=window,window=1", ",relative=xlnet"};
+    std::string kind = kinds[pick(6)];
     if (kind == ",relative=xlnet" && (n_heads * d_head) % 2 != 0) kind = "";
     const std::string spec = fmt::format("san:layers=2,heads={},dim={},std={},norm={},attn_skip={}{}", n_heads,
-                                         n_heads * d_head, kStds[pick(6)], kNorms[pick(4)], pick(2), kind);
+                                         n_heads * d_head, stds[pick(6)], norms[pick(4)], pick(2), kind);
     Model model = open_model(spec, static_cast<std::uint64_t>(trial));
     if (pick(2) == 0) model = with_biases(std::move(model), static_cast<std::uint64_t>(trial));
     const Index n = 1 + pick(7);
