@@ -28,7 +28,8 @@ struct BoundsOptions {
 //
 //   beta, by block and head: of the weights alone.  beta, beta_star by block.
 //   range, gamma, attention.dobrushin by block and head: means over samples; range of kind "largest", too
-//   for each bound NAME, by block (T2.2 and dobrushin_tanh by head), of kind "claimed" or "proved":
+//   for each bound NAME, by block (T2.2 and dobrushin_tanh by head), of kind "claimed" or "proved",
+//   origin "weights" (norms of weights and the residual that enters, known before the data is run) or "data":
 //     log10_bound.NAME, log10_measured.NAME   means over samples
 //     log10_tightness.NAME                    of measured / bound, the largest of all samples; `verdict`: applies and
 //                                             holds, vacuous, condition fails: which, applies and is violated

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "analysis/audit_claims.h"
-#include "base/random.h"
+#include "analysis/normals.h"
 #include <rankfall/error.h>
 
 namespace rankfall {
@@ -85,6 +85,8 @@ std::vector<T> ranges(const Matrix<T>& e) {
   return out;
 }
 
+// The range in which e^x <= 1 + 2x: its end is 1.2564312..., irrational, so a number just below it stands for it in
+// every precision.
 template <class T>
 bool within(const std::vector<T>& r) {
   return std::ranges::all_of(r, [](const T& value) { return value <= T(1.25643); });
@@ -279,34 +281,6 @@ const std::array kClaims = {
                  plainly<heads_add<double>>, exactly<heads_add<Many>>, two_heads},
 };
 
-// What is maximised: the logarithm of left / right; nothing where the claim does not apply.
-double score(const AlgebraClaim& claim, const Matrices& m) {
-  const Sides sides = claim.sides(m);
-  if (!sides.applies || !(sides.left > 0) || !(sides.right > 0)) return -INFINITY;
-  const double value = std::log(sides.left) - std::log(sides.right);
-  return std::isfinite(value) ? value : -INFINITY;
-}
-
-// A stream of normal numbers.
-class Normals {
- public:
-  Normals(std::uint64_t seed, std::string_view name) : key_(random_key(seed, name)) {}
-  double next() {
-    if (at_ == buffer_.size()) {
-      fill_normal(key_, position_, buffer_, 1);
-      position_ += static_cast<Index>(buffer_.size());
-      at_ = 0;
-    }
-    return double{buffer_[at_++]};
-  }
-
- private:
-  RandomKey key_;
-  Index position_ = 0;
-  std::array<float, 1024> buffer_{};
-  std::size_t at_ = buffer_.size();
-};
-
 }  // namespace
 
 double largest_shift_difference(std::uint64_t seed, Index n_trials) {
@@ -374,51 +348,6 @@ void check_witness(const Witness& witness, std::string_view where) {
                        shape.rows, shape.cols));
     }
   }
-}
-
-Found search(const AlgebraClaim& claim, const SearchOptions& options) {
-  Normals normals(options.seed, "search " + claim.name);
-  Found found{{}, -INFINITY, 0};
-  const auto draw = [&] {
-    Matrices m;
-    for (const Shape& shape : claim.shapes(options.n, options.d)) {
-      const double size = std::exp(1.5 * normals.next() - 1);
-      Matrix<double>& drawn = m[shape.name];
-      drawn.resize(shape.rows, shape.cols);
-      for (Index i = 0; i < drawn.size(); ++i) drawn.data()[i] = size * normals.next();
-    }
-    return m;
-  };
-  while (found.n_trials < options.n_trials) {
-    Matrices best = draw();
-    double value = score(claim, best);
-    ++found.n_trials;
-    double step = 0.5;
-    // Steps grow when they succeed and shrink when they fail, until they are too small to matter.
-    while (step > 1e-7 && found.n_trials < options.n_trials) {
-      Matrices next = best;
-      for (auto& [name, m] : next) {
-        const double common = std::exp(step * normals.next());
-        for (Index i = 0; i < m.size(); ++i) {
-          m.data()[i] = common * m.data()[i] + step * normals.next() * (std::abs(m.data()[i]) + 0.01);
-        }
-      }
-      const double there = score(claim, next);
-      ++found.n_trials;
-      if (there > value) {
-        best = std::move(next);
-        value = there;
-        step = std::min(2.0, 1.6 * step);
-      } else {
-        step *= 0.93;
-      }
-    }
-    if (value > found.log_ratio) {
-      found.log_ratio = value;
-      found.best = std::move(best);
-    }
-  }
-  return found;
 }
 
 }  // namespace rankfall

@@ -24,7 +24,7 @@ struct Inequality {
   std::string fails;     // the condition that is not met; empty: it applies
   bool is_proved = false;
   bool is_lower = false;
-  double slack = 0;  // what rounding of large logits may do to log_tightness
+  bool is_a_priori = false;  // made of norms of weights and of the input's residual alone
 
   // Logarithm of measured / bound, at most 0 if it holds. NaN for 0 / 0.
   double log_tightness() const { return is_lower ? log_bound - log_measured : log_measured - log_bound; }
@@ -35,7 +35,6 @@ struct HeadFigures {
   double range = 0;      // largest over rows of max_j E_ij - min_j E_ij; infinite where rows see different keys
   double gamma = 0;      // sqrt(n max_j q_j)
   double dobrushin = 0;  // of P
-  double logits = 0;     // the largest in size: their rounding is an error of P
 };
 
 struct AttentionBounds {

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/algebra_claims.h"
 #include "analysis/audit_claims.h"
+#include "analysis/claim_search.h"
 #include "base/random.h"
 #include "linalg/gemm.h"
 

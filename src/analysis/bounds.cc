@@ -6,7 +6,6 @@
 
 #include "analysis/bounds_rows.h"
 #include "analysis/opened_models.h"
-#include "analysis/part_of.h"
 #include "linalg/gemm.h"
 #include "model/memory.h"
 #include "model/split.h"
@@ -39,14 +38,12 @@ class BoundsObserver final : public SplitLayerObserver {
     lower.log_measured = kLn10 * split_norms(sum, sample_.valid, false).residual.frobenius;
     lower.is_proved = true;
     lower.is_lower = true;
-    lower.slack = found.blocks.back().inequalities.front().slack;
     if (added < kept) {
       lower.log_bound = kept + std::log1p(-std::exp(added - kept));
     } else {
       lower.log_bound = -std::numeric_limits<double>::infinity();
       lower.fails = "attention may undo the skip";
     }
-    if (lower.fails.empty() && !(lower.slack < 1e-3)) lower.fails = "logits too large for double precision";
     found.blocks.back().inequalities.push_back(std::move(lower));
   }
 
@@ -68,22 +65,18 @@ std::vector<WeightNorms> all_weight_norms(const Network& network, const WeightSo
 
 std::vector<Row> variant_rows(const Model& model, const Variant& variant, std::span<const Sample> samples,
                               const Progress& progress) {
-  try {
-    const Network network = apply(variant, model.network);
-    const std::vector<WeightNorms> norms = all_weight_norms(network, *model.weights);
-    std::vector<BoundsObserver> observers;
-    std::vector<SplitObserver*> watch;
-    observers.reserve(samples.size());
-    watch.reserve(samples.size());
-    for (const Sample& sample : samples) watch.push_back(&observers.emplace_back(sample, norms));
-    track(network, *model.weights, samples, watch, {.progress = progress});
-    std::vector<BoundsSample> found;
-    found.reserve(samples.size());
-    for (BoundsObserver& observer : observers) found.push_back(std::move(observer.found));
-    return bounds_rows(model.name, variant.name, network, norms, found);
-  } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}, variant {}: {}", model.name, variant.name, error.what()));
-  }
+  const Network network = apply(variant, model.network);
+  const std::vector<WeightNorms> norms = all_weight_norms(network, *model.weights);
+  std::vector<BoundsObserver> observers;
+  std::vector<SplitObserver*> watch;
+  observers.reserve(samples.size());
+  watch.reserve(samples.size());
+  for (const Sample& sample : samples) watch.push_back(&observers.emplace_back(sample, norms));
+  track(network, *model.weights, samples, watch, {.progress = progress});
+  std::vector<BoundsSample> found;
+  found.reserve(samples.size());
+  for (BoundsObserver& observer : observers) found.push_back(std::move(observer.found));
+  return bounds_rows(model.name, variant.name, network, norms, found);
 }
 
 void check_size(const Model& model, const BoundsOptions& options, const InputSize& size) {
@@ -103,22 +96,13 @@ void check_size(const Model& model, const BoundsOptions& options, const InputSiz
   }
 }
 
-void add_rows(const Model& model, std::span<const Sample> samples, const BoundsOptions& options, double first,
-              double count, Result& result) {
-  if (samples.empty()) throw Error(ErrorKind::kUsage, "no samples");
-  for (const Variant& variant : variants_or_paper(options.variants)) {
-    const Progress progress = part_of(options.progress, first++, count, model.name + " " + variant.name);
-    std::ranges::move(variant_rows(model, variant, samples, progress), std::back_inserter(result.rows));
-  }
-}
-
 }  // namespace
 
 Result bounds(const Model& model, std::span<const Sample> samples, const BoundsOptions& options) {
   const auto variants = variants_or_paper(options.variants);
   check_size(model, options, size_of(samples));
   Result result{"bounds", run_manifest("f64, mean and residual apart", variants), {}};
-  add_rows(model, samples, options, 0, static_cast<double>(variants.size()), result);
+  add_rows(model, samples, variants, variant_rows, options.progress, result);
   return result;
 }
 
@@ -130,11 +114,7 @@ Result bounds(std::span<const std::string> models, const BoundsOptions& options)
       open_models(models, options.seed, {}, options.input,
                   [&](const Model& model, const InputSize& size) { check_size(model, options, size); });
   opened.provenance.write(result.manifest);
-  const auto per_model = static_cast<double>(variants.size());
-  for (std::size_t m = 0; m < opened.jobs.size(); ++m) {
-    add_rows(opened.jobs[m].model, opened.jobs[m].inputs.samples, options, static_cast<double>(m) * per_model,
-             static_cast<double>(opened.jobs.size()) * per_model, result);
-  }
+  add_rows(opened, variants, variant_rows, options.progress, result);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ Outcome outcome_of(const Inequality& i) {
   if (!i.fails.empty()) return Outcome::kFails;
   // Logarithms themselves are rounded, far below everything they are large.
   const double rounding = 64 * std::numeric_limits<double>::epsilon() * std::abs(i.log_bound);
-  if (i.log_tightness() > kTolerance + i.slack + rounding) return Outcome::kViolated;
+  if (i.log_tightness() > kTolerance + rounding) return Outcome::kViolated;
   if (!i.is_lower && i.name != "dobrushin_tanh" && i.log_bound >= i.log_input) return Outcome::kVacuous;
   return Outcome::kHolds;
 }
@@ -35,12 +36,13 @@ struct Tally {
   double tightest_of_all = -INFINITY;
   std::map<Outcome, int> outcomes;
   std::string reason;
-  bool is_proved = false;
+  bool is_proved = false, is_a_priori = false;
 
   void add(const Inequality& i) {
     const Outcome outcome = outcome_of(i);
     ++outcomes[outcome];
     is_proved = i.is_proved;
+    is_a_priori = i.is_a_priori;
     if (outcome == Outcome::kFails && reason.empty()) reason = i.fails;
     if (std::isfinite(i.log_bound)) bound.add(i.log_bound / kLn10);
     if (std::isfinite(i.log_measured)) measured.add(i.log_measured / kLn10);
@@ -111,10 +113,21 @@ class BoundsRows {
     row.metric = std::move(metric);
     return row;
   }
-  static void put(Row& row, const Statistics& statistics) {
-    row.mean = statistics.mean();
-    row.std = statistics.std();
-    row.n = statistics.n();
+
+  // A bound at one place: itself, what was measured, and how close they come.
+  void add(const std::string& name, Index layer, std::optional<Index> head, const Tally& tally) {
+    set(add("log10_bound." + name, layer, head), tally.bound);
+    set(add("log10_measured." + name, layer, head), tally.measured);
+    Row& tightness = add("log10_tightness." + name, layer, head);
+    if (std::isfinite(tally.shown())) tightness.mean = tally.shown();
+    tightness.n = tally.n();
+    tightness.verdict = tally.verdict();
+    for (Row& row : std::span(rows_).last(3)) label(row, tally);
+  }
+
+  static void label(Row& row, const Tally& tally) {
+    row.kind = tally.is_proved ? "proved" : "claimed";
+    row.origin = tally.is_a_priori ? "weights" : "data";
   }
 
   void block(std::size_t b) {
@@ -122,7 +135,7 @@ class BoundsRows {
     add("beta", layer).mean = norms_[b]->beta();
     Statistics star;
     for (const BoundsSample& sample : samples_) star.add(sample.blocks[b].beta_star);
-    put(add("beta_star", layer), star);
+    set(add("beta_star", layer), star);
     for (std::size_t h = 0; h < norms_[b]->heads.size(); ++h) head(b, h);
 
     std::map<std::pair<std::string, std::optional<Index>>, Tally> tallies;
@@ -137,20 +150,10 @@ class BoundsRows {
     for (const auto& key : order) {
       const Tally& tally = tallies.at(key);
       const auto& [name, which] = key;
-      const char* kind = tally.is_proved ? "proved" : "claimed";
-      Row& bound = add("log10_bound." + name, layer, which);
-      put(bound, tally.bound);
-      bound.kind = kind;
-      Row& measured = add("log10_measured." + name, layer, which);
-      put(measured, tally.measured);
-      measured.kind = kind;
-      Row& tightness = add("log10_tightness." + name, layer, which);
-      if (std::isfinite(tally.shown())) tightness.mean = tally.shown();
-      tightness.n = tally.n();
-      tightness.kind = kind;
-      tightness.verdict = tally.verdict();
+      add(name, layer, which, tally);
       Tally& all = theorems_[name];
       all.is_proved = tally.is_proved;
+      all.is_a_priori = tally.is_a_priori;
       all.tightest = std::max(all.tightest, tally.tightest);
       all.tightest_of_all = std::max(all.tightest_of_all, tally.tightest_of_all);
       for (const auto& [outcome, n] : tally.outcomes) all.outcomes[outcome] += n;
@@ -176,7 +179,7 @@ class BoundsRows {
       gamma.add(figures.gamma);
       dobrushin.add(figures.dobrushin);
     }
-    put(add("range", layer, index), range);
+    set(add("range", layer, index), range);
     Row& row = add("range", layer, index);
     row.kind = "largest";
     row.n = static_cast<Index>(samples_.size());
@@ -187,8 +190,8 @@ class BoundsRows {
     } else {
       row.verdict = "tokens see different keys";
     }
-    put(add("gamma", layer, index), gamma);
-    put(add("attention.dobrushin", layer, index), dobrushin);
+    set(add("gamma", layer, index), gamma);
+    set(add("attention.dobrushin", layer, index), dobrushin);
   }
 
   std::vector<DepthForm> depth_forms() const {
@@ -234,6 +237,7 @@ class BoundsRows {
 
   void depth(const DepthForm& form) {
     Tally& all = theorems_[form.name];
+    all.is_a_priori = true;
     if (!form.fails.empty()) {
       ++all.outcomes[Outcome::kFails];
       reasons_[form.name].insert(form.fails);
@@ -252,19 +256,12 @@ class BoundsRows {
                      kLn10 * start,
                      "",
                      false,
-                     false};
+                     false,
+                     true};
         tally.add(i);
         all.add(i);
       }
-      Row& bound = add("log10_bound." + form.name, l);
-      put(bound, tally.bound);
-      Row& measured = add("log10_measured." + form.name, l);
-      put(measured, tally.measured);
-      Row& tightness = add("log10_tightness." + form.name, l);
-      if (std::isfinite(tally.shown())) tightness.mean = tally.shown();
-      tightness.n = tally.n();
-      tightness.verdict = tally.verdict();
-      for (std::size_t r = rows_.size() - 3; r < rows_.size(); ++r) rows_[r].kind = "claimed";
+      add(form.name, l, {}, tally);
     }
   }
 
@@ -275,7 +272,7 @@ class BoundsRows {
       const Tally& tally = entry.second;
       Row& row = add("theorem", {});
       row.claim = name;
-      row.kind = tally.is_proved ? "proved" : "claimed";
+      label(row, tally);
       row.n = tally.n();
       std::string reason;
       for (const std::string& r : reasons_[name]) reason += (reason.empty() ? "" : ", ") + r;

@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
 
 #include "analysis/collapse_rows.h"
 #include "analysis/opened_models.h"
-#include "analysis/part_of.h"
 #include "analysis/provenance.h"
 #include "input/inputs.h"
 #include "model/memory.h"
@@ -18,16 +16,14 @@ namespace {
 
 std::vector<Variant> variants_of(const CollapseOptions& options) { return variants_or_paper(options.variants); }
 
-std::vector<Row> collapse_variant(const Model& model, const Variant& variant, std::span<const Sample> samples,
-                                  const CollapseOptions& options, const Progress& progress) {
-  try {
+VariantRows rows_of(const CollapseOptions& options) {
+  return [&options](const Model& model, const Variant& variant, std::span<const Sample> samples,
+                    const Progress& progress) {
     return collapse_rows(
         model.name, variant.name,
         collapse_curves(apply(variant, model.network), *model.weights, samples, options.floats, progress),
         options.each_sample);
-  } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}, variant {}: {}", model.name, variant.name, error.what()));
-  }
+  };
 }
 
 void check_size(const Model& model, const CollapseOptions& options, const InputSize& size) {
@@ -52,22 +48,12 @@ std::vector<std::string> notes_on(std::span<const Sample> samples) {
                       samples.size())};
 }
 
-void add_rows(const Model& model, std::span<const Sample> samples, const CollapseOptions& options, double first,
-              double count, Result& result) {
-  if (samples.empty()) throw Error(ErrorKind::kUsage, "no samples");
-  for (const Variant& variant : variants_of(options)) {
-    const Progress progress = part_of(options.progress, first++, count, model.name + " " + variant.name);
-    auto rows = collapse_variant(model, variant, samples, options, progress);
-    std::ranges::move(rows, std::back_inserter(result.rows));
-  }
-}
-
 }  // namespace
 
 Result collapse(const Model& model, std::span<const Sample> samples, const CollapseOptions& options) {
   Result result{"collapse", run_manifest("f64, mean and residual apart", variants_of(options)), {}};
   check_size(model, options, size_of(samples));
-  add_rows(model, samples, options, 0, static_cast<double>(variants_of(options).size()), result);
+  add_rows(model, samples, variants_of(options), rows_of(options), options.progress, result);
   return result;
 }
 
@@ -80,11 +66,7 @@ Result collapse(std::span<const std::string> models, const CollapseOptions& opti
                   [&](const Model& model, const InputSize& size) { check_size(model, options, size); });
   for (const OpenedModel& job : opened.jobs) opened.provenance.add_notes(notes_on(job.inputs.samples));
   opened.provenance.write(result.manifest);
-  const double per_model = static_cast<double>(variants_of(options).size());
-  for (std::size_t m = 0; m < opened.jobs.size(); ++m) {
-    add_rows(opened.jobs[m].model, opened.jobs[m].inputs.samples, options, static_cast<double>(m) * per_model,
-             static_cast<double>(opened.jobs.size()) * per_model, result);
-  }
+  add_rows(opened, variants_of(options), rows_of(options), options.progress, result);
   return result;
 }
 

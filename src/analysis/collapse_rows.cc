@@ -107,12 +107,6 @@ class Rows {
     return row;
   }
 
-  void set(Row& row, const Statistics& statistics) const {
-    row.mean = statistics.mean();
-    row.std = statistics.std();
-    row.n = statistics.n();
-  }
-
   // The largest error of all samples; infinity if one is not known.
   double error(Index layer) const {
     double largest = 0;

@@ -8,6 +8,7 @@
 
 #include "analysis/provenance.h"
 #include <rankfall/model.h>
+#include <rankfall/progress.h>
 
 namespace rankfall {
 
@@ -27,5 +28,16 @@ struct OpenedModels {
 OpenedModels open_models(std::span<const std::string> models, std::uint64_t seed, std::optional<Index> depth,
                          const InputOptions& input,
                          const std::function<void(const Model& model, const InputSize& size)>& check);
+
+// The rows of one variant of a model; progress is its own.
+using VariantRows = std::function<std::vector<Row>(const Model& model, const Variant& variant,
+                                                   std::span<const Sample> samples, const Progress& progress)>;
+
+// Adds the rows of every variant, of one model or of all, in order. Errors say which variant of which model. Throws
+// Error(kUsage) if there are no samples.
+void add_rows(const Model& model, std::span<const Sample> samples, const std::vector<Variant>& variants,
+              const VariantRows& rows, const Progress& progress, Result& result);
+void add_rows(const OpenedModels& opened, const std::vector<Variant>& variants, const VariantRows& rows,
+              const Progress& progress, Result& result);
 
 }  // namespace rankfall

@@ -13,9 +13,7 @@ namespace rankfall {
 namespace {
 
 void put(Row& row, const Statistics& statistics) {
-  row.mean = statistics.mean();
-  row.std = statistics.std();
-  row.n = statistics.n();
+  set(row, statistics);
   if (!row.mean && row.metric.ends_with("share.residual")) row.verdict = "rounding floor";
 }
 

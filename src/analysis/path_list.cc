@@ -7,7 +7,7 @@
 #include "analysis/path_counts.h"
 #include "analysis/provenance.h"
 #include "input/inputs.h"
-#include "linalg/norms_impl.h"
+#include "model/frozen_layer.h"
 #include "model/memory.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
@@ -17,13 +17,6 @@ namespace rankfall {
 namespace {
 
 constexpr std::uint64_t kMostPaths = 10'000'000;
-
-double norm_of(const CentredMatrix& term, std::span<const std::uint8_t> valid) {
-  const std::vector<Index> rows = valid_rows(term.residual.rows(), valid);
-  double square = static_cast<double>(rows.size()) * term.mean.squaredNorm();
-  for (const Index i : rows) square += term.residual.row(i).squaredNorm();
-  return std::sqrt(square);
-}
 
 }  // namespace
 
@@ -36,7 +29,7 @@ std::vector<double> PathSummary::operator()(std::span<const CentredMatrix> terms
   std::array<Statistics, kPathNumbers.size()> numbers;
   for (std::size_t s = 0; s < terms.size(); ++s) {
     const Whole& whole = wholes_[s];
-    const double norm = norm_of(terms[s], samples_[s].valid);
+    const double norm = frobenius(terms[s], samples_[s].valid);
     numbers[0].add(norm);
     if (whole.has_shares) {
       numbers[1].add(norm / std::sqrt(whole.square));

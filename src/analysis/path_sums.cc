@@ -184,9 +184,9 @@ class SumRows {
       for (const SumsObserver& sample : samples) statistics.add(sample.states[l].*member);
       return statistics;
     };
-    put(add("paths.cancellation"), over(&StateValues::cancellation));
+    set(add("paths.cancellation"), over(&StateValues::cancellation));
     const Statistics error = over(&StateValues::reconstruction_error);
-    put(add("reconstruction_error"), error);
+    set(add("reconstruction_error"), error);
     double largest = 0;
     for (const SumsObserver& sample : samples) {
       const double e = sample.states[l].reconstruction_error;
@@ -196,12 +196,6 @@ class SumRows {
     row.kind = kind_ + (kind_.empty() ? "largest" : ", largest");
     row.mean = largest;
     row.n = error.n();
-  }
-
-  static void put(Row& row, const Statistics& statistics) {
-    row.mean = statistics.mean();
-    row.std = statistics.std();
-    row.n = statistics.n();
   }
 
   void cell(const Cell& which, const std::string& origin, const BigInt& count, const std::vector<SumsObserver>& samples,
@@ -228,17 +222,17 @@ class SumRows {
       return statistics;
     };
     for (const NamedNorm& norm : kNorms) {
-      put(row(fmt::format("paths.norm.{}", norm.name)),
+      set(row(fmt::format("paths.norm.{}", norm.name)),
           over([&](const SumValues& v) { return norm.of(v.norms.state); }));
     }
     for (const NamedNorm& norm : kNorms) {
-      put(row(fmt::format("paths.residual.{}", norm.name)),
+      set(row(fmt::format("paths.residual.{}", norm.name)),
           over([&](const SumValues& v) { return norm.of(v.norms.residual); }));
     }
-    put(row("paths.share.projection"), over([](const SumValues& v) { return v.projection; }, &StateValues::has_shares));
-    put(row("paths.share.norm"), over([](const SumValues& v) { return v.norm_share; }, &StateValues::has_shares));
+    set(row("paths.share.projection"), over([](const SumValues& v) { return v.projection; }, &StateValues::has_shares));
+    set(row("paths.share.norm"), over([](const SumValues& v) { return v.norm_share; }, &StateValues::has_shares));
     Row& share = row("paths.share.residual");
-    put(share, over([](const SumValues& v) { return v.residual_share; }, &StateValues::has_residual_shares));
+    set(share, over([](const SumValues& v) { return v.residual_share; }, &StateValues::has_residual_shares));
     if (!share.mean) share.verdict = "rounding floor";
   }
 
@@ -258,7 +252,7 @@ class SumRows {
           Row& row = add(metric);
           row.length = j;
           row.k = k;
-          put(row, statistics);
+          set(row, statistics);
         }
       }
     };

@@ -68,24 +68,18 @@ void check_size(const Model& model, const PathsOptions& options, const InputSize
   }
 }
 
-void add_rows(const Model& model, std::span<const Sample> samples, const PathsOptions& options, double first,
-              double count, Result& result) {
-  if (samples.empty()) throw Error(ErrorKind::kUsage, "no samples");
-  const std::vector<View> views = views_of(options);
-  for (const Variant& variant : variants_of(options)) {
-    try {
-      const PathsJob job{&model, &variant, apply(variant, model.network), samples, &options};
-      for (std::size_t v = 0; v < views.size(); ++v) {
-        const auto n_views = static_cast<double>(views.size());
-        const Progress progress = part_of(options.progress, first + static_cast<double>(v) / n_views, count,
-                                          model.name + " " + variant.name, 1 / n_views);
-        std::ranges::move(views[v](job, progress), std::back_inserter(result.rows));
-      }
-    } catch (const Error& error) {
-      throw Error(error.kind(), fmt::format("{}, variant {}: {}", model.name, variant.name, error.what()));
+VariantRows rows_of(const PathsOptions& options) {
+  return [&options](const Model& model, const Variant& variant, std::span<const Sample> samples,
+                    const Progress& progress) {
+    const std::vector<View> views = views_of(options);
+    const PathsJob job{&model, &variant, apply(variant, model.network), samples, &options};
+    std::vector<Row> rows;
+    for (std::size_t v = 0; v < views.size(); ++v) {
+      const Progress part = part_of(progress, static_cast<double>(v), static_cast<double>(views.size()), "");
+      std::ranges::move(views[v](job, part), std::back_inserter(rows));
     }
-    ++first;
-  }
+    return rows;
+  };
 }
 
 Result begin(const PathsOptions& options) {
@@ -103,7 +97,7 @@ Result paths(const Model& model, std::span<const Sample> samples, const PathsOpt
   check_options(options);
   check_size(model, options, size_of(samples));
   Result result = begin(options);
-  add_rows(model, samples, options, 0, static_cast<double>(variants_of(options).size()), result);
+  add_rows(model, samples, variants_of(options), rows_of(options), options.progress, result);
   return result;
 }
 
@@ -116,11 +110,7 @@ Result paths(std::span<const std::string> models, const PathsOptions& options) {
                   [&](const Model& model, const InputSize& size) { check_size(model, options, size); });
   for (const OpenedModel& job : opened.jobs) opened.provenance.add_notes(path_notes(job.model, variants_of(options)));
   opened.provenance.write(result.manifest);
-  const double per_model = static_cast<double>(variants_of(options).size());
-  for (std::size_t m = 0; m < opened.jobs.size(); ++m) {
-    add_rows(opened.jobs[m].model, opened.jobs[m].inputs.samples, options, static_cast<double>(m) * per_model,
-             static_cast<double>(opened.jobs.size()) * per_model, result);
-  }
+  add_rows(opened, variants_of(options), rows_of(options), options.progress, result);
   return result;
 }
 

@@ -7,9 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "report/block_text.h"
-#include "report/paint.h"
 #include "report/screen_text.h"
+#include "report/table_text.h"
 
 namespace rankfall {
 namespace {
@@ -31,31 +30,25 @@ Colour colour_of(const Row& row) {
 
 class BoundTables {
  public:
-  BoundTables(const Result& result, const TableOptions& options) : options_(options), paint_(options.colour) {
-    for (const Row& row : result.rows) {
-      const std::pair<std::string, std::string> key(row.model, row.variant);
-      if (!groups_.contains(key)) order_.push_back(key);
-      groups_[key].push_back(&row);
-    }
-  }
+  BoundTables(const Result& result, const TableOptions& options)
+      : groups_(by_variant(result)), options_(options), paint_(options.colour) {}
 
   std::string make() {
-    for (const auto& key : order_) {
-      rows_ = groups_.at(key);
-      blocks();
-      sentences();
+    for (const RowGroup& group : groups_) {
+      blocks(group.rows);
+      sentences(group.rows);
     }
     return std::move(out_);
   }
 
  private:
   // Bounds of all heads together, and of heads the tightest one, by block.
-  void blocks() {
+  void blocks(const Rows& rows) {
     LayerBlock table;
     std::map<std::string, std::size_t> columns;
     std::set<Index> layers;
     std::map<std::pair<std::size_t, Index>, LayerCell> cells;
-    for (const Row* row : rows_) {
+    for (const Row* row : rows) {
       if (!row->metric.starts_with(kPrefix) || !row->layer || row->metric.ends_with("_depth")) continue;
       const std::string name = row->metric.substr(kPrefix.size());
       if (table.model.empty()) {
@@ -85,15 +78,15 @@ class BoundTables {
     out_ += block_text(table, "", options_) + '\n';
   }
 
-  void sentences() {
-    std::vector<const Row*> all;
-    std::ranges::copy_if(rows_, std::back_inserter(all), [](const Row* row) { return row->metric == "theorem"; });
+  void sentences(const Rows& rows) {
+    const Rows all = with_metric(rows, "theorem");
     int width = 0;
     for (const Row* row : all) width = std::max(width, display_width(row->claim));
     for (const Row* row : all) {
       std::string name = fit(row->claim, width, Align::kLeft, options_.unicode) + "  ";
       bool is_first = true;
-      const std::string text = fmt::format("{}: {}", row->kind, row->verdict);
+      const std::string text = fmt::format("{}, from {}: {}", row->kind,
+                                           row->origin == "weights" ? "weights alone" : "the data", row->verdict);
       for (const auto& part : wrap(text, options_.width - width - 2, options_.unicode)) {
         out_ += (is_first ? paint_(colour_of(*row), name) : std::string(name.size(), ' ')) + part + '\n';
         is_first = false;
@@ -102,11 +95,9 @@ class BoundTables {
     if (!all.empty()) out_ += '\n';
   }
 
+  std::vector<RowGroup> groups_;
   const TableOptions& options_;
   Painter paint_;
-  std::map<std::pair<std::string, std::string>, std::vector<const Row*>> groups_;
-  std::vector<std::pair<std::string, std::string>> order_;
-  std::vector<const Row*> rows_;
   std::string out_;
 };
 

@@ -1,103 +1,24 @@
 #include "report/path_tables.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
 
-#include "report/block_text.h"
 #include "report/number_text.h"
-#include "report/paint.h"
-#include "report/screen_text.h"
+#include "report/single_path_tables.h"
 
 namespace rankfall {
 namespace {
 
 constexpr std::size_t kMostRanked = 20;  // heads, tokens
 
-using Rows = std::vector<const Row*>;
-
-Rows with_metric(const Rows& rows, std::string_view metric) {
-  Rows out;
-  std::ranges::copy_if(rows, std::back_inserter(out), [&](const Row* row) { return row->metric == metric; });
-  return out;
-}
-
-LayerCell cell_of(std::optional<double> value) {
-  LayerCell cell;
-  cell.mean = cell.low = cell.high = value;
-  cell.n_rows = 1;
-  return cell;
-}
-
-// A block with lines to be filled, of the model and variant of these rows.
-LayerBlock block_for(const Row& row, std::string metric, std::string unit) {
-  LayerBlock block;
-  block.model = fmt::format("{} {}", row.model, row.variant);
-  block.metric = std::move(metric);
-  block.unit = std::move(unit);
-  block.n = row.n;
-  return block;
-}
-
-class PathTables {
+// What sums over paths show: by length, head and token.
+class SumTables {
  public:
-  PathTables(const Result& result, const TableOptions& options) : options_(options), paint_(options.colour) {
-    for (const Row& row : result.rows) {
-      const std::pair<std::string, std::string> key(row.model, row.variant);
-      if (!groups_.contains(key)) order_.push_back(key);
-      groups_[key].push_back(&row);
-    }
-  }
-
-  std::string make() {
-    for (const auto& key : order_) {
-      rows_ = groups_.at(key);
-      lengths();
-      gram();
-      heads();
-      draws();
-      top();
-      tokens();
-    }
-    return std::move(out_);
-  }
-
- private:
-  void block(const LayerBlock& block) { out_ += block_text(block, "", options_) + '\n'; }
-
-  void lines(const std::string& text, int indent = 0) {
-    for (const auto& line : wrap(options_.unicode ? text : to_ascii(text), options_.width - indent, options_.unicode)) {
-      out_ += std::string(static_cast<std::size_t>(indent), ' ') + line + '\n';
-    }
-  }
-
-  void title(const Row& row, const std::string& text) {
-    out_ += paint_(Colour::kBold, fmt::format("{} {}", screen_name(row.model, options_.unicode), row.variant)) + '\n';
-    lines(text, 2);
-    out_ += '\n';
-  }
-
-  // --- by length -----------------------------------------------------------------------------------------------------
-
-  // Rows of the last layer, or of the output where that is something else.
-  Rows output_rows() const {
-    Index last = -1;
-    bool apart = false;
-    for (const Row* row : rows_) {
-      if (row->origin.empty() || !row->metric.starts_with("paths.")) continue;
-      last = std::max(last, row->layer.value_or(-1));
-      apart |= row->kind == "output";
-    }
-    Rows out;
-    std::ranges::copy_if(rows_, std::back_inserter(out), [&](const Row* row) {
-      return row->metric.starts_with("paths.") && row->layer == last && (row->kind == "output") == apart;
-    });
-    return out;
-  }
+  SumTables(const Rows& rows, TableText& out) : rows_(rows), out_(out) {}
 
   void lengths() {
     const Rows output = output_rows();
@@ -135,10 +56,130 @@ class PathTables {
         table.cells[o].push_back(cell_of(row ? row->mean : std::nullopt));
       }
     }
-    table.sentences.clear();
-    block(table);
+    out_.block(table);
     if (by_block) origin_table(output);
     findings(table);
+  }
+
+  void gram() {
+    for (const char* metric : {"paths.gram.residual", "paths.gram.projection"}) {
+      const Rows all = with_metric(rows_, metric);
+      if (all.empty()) continue;
+      Index n = 0;
+      for (const Row* row : all) n = std::max(n, *row->length + 1);
+      const bool residual = std::string_view(metric).ends_with("residual");
+      out_.title(*all[0],
+                 residual
+                     ? "interference between lengths in the residual: <res Yⱼ, res Yₖ> / ‖res Y‖²; all of them sum to 1"
+                     : "interference between lengths: <Yⱼ, Yₖ> / ‖Y‖²; all of them sum to 1");
+      constexpr int kWidth = 10;
+      const Index per_piece = std::max(1, (out_.options.width - 6) / kWidth);
+      for (Index first = 0; first < n; first += per_piece) {
+        std::string head = "length";
+        for (Index k = first; k < std::min(n, first + per_piece); ++k) head += fmt::format("{:>{}}", k, kWidth);
+        out_.text += out_.paint(Colour::kDim, head) + '\n';
+        for (Index j = 0; j < n; ++j) {
+          std::string line = fmt::format("{:>6}", j);
+          for (Index k = first; k < std::min(n, first + per_piece); ++k) {
+            const auto& mean = all[static_cast<std::size_t>(j * n + k)]->mean;
+            line += fmt::format("{:>{}}", mean ? significant(*mean, 2) : "-", kWidth);
+          }
+          out_.text += line + '\n';
+        }
+        out_.text += '\n';
+      }
+    }
+  }
+
+  void heads() {
+    const Rows residual = with_metric(rows_, "head.share.residual");
+    if (residual.empty()) return;
+    std::map<std::string, Ranked> all;
+    std::vector<std::string> order;
+    const auto put = [&](std::string_view metric, std::size_t column) {
+      for (const Row* row : with_metric(rows_, metric)) {
+        const std::string label =
+            row->head ? fmt::format("L{}H{}", *row->layer, *row->head) : fmt::format("L{} MLP", *row->layer);
+        if (!all.contains(label)) order.push_back(label);
+        Ranked& ranked = all.try_emplace(label, Ranked{label, std::vector<std::optional<double>>(3)}).first->second;
+        ranked.values[column] = row->mean;
+      }
+    };
+    put("head.share.residual", 0);
+    put("mlp.share.residual", 0);
+    put("head.share.projection", 1);
+    put("mlp.share.projection", 1);
+    put("head.relative_norm.frobenius", 2);
+    LayerBlock table = block_for(*residual[0], "head.share.residual", "");
+    table.unit = "part";
+    table.title =
+        "all paths through a head, all paths from an MLP: share of the output's residual, of the output, and norm "
+        "beside the output's (of heads with large shares only)";
+    table.variants = {"residual", "projection", "norm"};
+    std::vector<Ranked> list;
+    list.reserve(order.size());
+    for (const std::string& label : order) list.push_back(all.at(label));
+    ranked(std::move(table), std::move(list), "heads and MLPs");
+  }
+
+  void tokens() {
+    const Rows all = with_metric(rows_, "token.share.residual");
+    std::set<Index> samples;
+    for (const Row* row : all) samples.insert(row->sample.value_or(0));
+    for (const Index sample : samples) {
+      LayerBlock table;
+      std::map<Index, Ranked> by_token;
+      Index n_lengths = 0;
+      for (const Row* row : all) {
+        if (row->sample == sample && row->length) n_lengths = std::max(n_lengths, *row->length + 1);
+      }
+      constexpr Index kMostLengths = 5;
+      const Index shown = std::min(n_lengths, kMostLengths);
+      for (const Row* row : all) {
+        if (row->sample != sample || !row->k) continue;
+        if (table.unit.empty()) table = block_for(*row, row->metric, "token");
+        Ranked& ranked =
+            by_token
+                .try_emplace(*row->k, Ranked{fmt::format("{}", *row->k),
+                                             std::vector<std::optional<double>>(static_cast<std::size_t>(shown) + 1)})
+                .first->second;
+        if (!row->length) {
+          ranked.values[0] = row->mean;
+        } else if (*row->length < shown) {
+          ranked.values[static_cast<std::size_t>(*row->length) + 1] = row->mean;
+        }
+      }
+      if (table.unit.empty()) continue;
+      const auto first = std::ranges::find_if(all, [&](const Row* row) { return row->sample == sample; });
+      table.title = fmt::format(
+          "sample {}, {}: share of each input token's embedding in what sets the output token apart, all lengths and "
+          "by length",
+          sample, (*first)->kind);
+      table.variants = {"all lengths"};
+      for (Index k = 0; k < shown; ++k) table.variants.push_back(fmt::format("{}", k));
+      std::vector<Ranked> list;
+      list.reserve(by_token.size());
+      for (auto& [token, ranked] : by_token) list.push_back(std::move(ranked));
+      ranked(std::move(table), std::move(list), "tokens");
+      others(all, sample, n_lengths > shown ? std::optional(shown - 1) : std::nullopt);
+    }
+  }
+
+ private:
+  // Rows of the last layer, or of the output where that is something else.
+  Rows output_rows() const {
+    Index last = -1;
+    bool apart = false;
+    for (const Row* row : rows_) {
+      if (row->origin.empty() || !row->metric.starts_with("paths.")) continue;
+      last = std::max(last, row->layer.value_or(-1));
+      apart |= row->kind == "output";
+    }
+    Rows out;
+    std::ranges::copy_if(rows_, std::back_inserter(out), [&](const Row* row) {
+      return row->metric.starts_with("paths.") && row->layer == last && (row->kind == "output") == apart;
+    });
+    return out;
   }
 
   void origin_table(const Rows& output) {
@@ -158,7 +199,7 @@ class PathTables {
       }
     }
     table.n = with_metric(output, "paths.share.residual")[0]->n;
-    block(table);
+    out_.block(table);
   }
 
   // Who keeps the residual, and how good the sums are.
@@ -197,42 +238,9 @@ class PathTables {
     text += fmt::format(
         "The sum over all paths is the forward pass with relative error {:.0e} at most (reconstruction_error)", error);
     if (cancellation) text += fmt::format("; cancellation Σ‖Yₖ‖ / ‖Y‖ = {}", significant(*cancellation, 3));
-    lines(text + ".");
-    out_ += '\n';
+    out_.lines(text + ".");
+    out_.text += '\n';
   }
-
-  // --- interference --------------------------------------------------------------------------------------------------
-
-  void gram() {
-    for (const char* metric : {"paths.gram.residual", "paths.gram.projection"}) {
-      const Rows all = with_metric(rows_, metric);
-      if (all.empty()) continue;
-      Index n = 0;
-      for (const Row* row : all) n = std::max(n, *row->length + 1);
-      const bool residual = std::string_view(metric).ends_with("residual");
-      title(*all[0],
-            residual ? "interference between lengths in the residual: <res Yⱼ, res Yₖ> / ‖res Y‖²; all of them sum to 1"
-                     : "interference between lengths: <Yⱼ, Yₖ> / ‖Y‖²; all of them sum to 1");
-      constexpr int kWidth = 10;
-      const Index per_piece = std::max(1, (options_.width - 6) / kWidth);
-      for (Index first = 0; first < n; first += per_piece) {
-        std::string head = "length";
-        for (Index k = first; k < std::min(n, first + per_piece); ++k) head += fmt::format("{:>{}}", k, kWidth);
-        out_ += paint_(Colour::kDim, head) + '\n';
-        for (Index j = 0; j < n; ++j) {
-          std::string line = fmt::format("{:>6}", j);
-          for (Index k = first; k < std::min(n, first + per_piece); ++k) {
-            const auto& mean = all[static_cast<std::size_t>(j * n + k)]->mean;
-            line += fmt::format("{:>{}}", mean ? significant(*mean, 2) : "-", kWidth);
-          }
-          out_ += line + '\n';
-        }
-        out_ += '\n';
-      }
-    }
-  }
-
-  // --- heads ---------------------------------------------------------------------------------------------------------
 
   struct Ranked {
     std::string label;
@@ -251,197 +259,11 @@ class PathTables {
       table.labels.push_back(all[i].label);
       for (std::size_t v = 0; v < table.variants.size(); ++v) table.cells[v].push_back(cell_of(all[i].values[v]));
     }
-    block(table);
+    out_.block(table);
     if (shown < all.size()) {
-      lines(fmt::format("{} of {} {} shown, by the size of their share of the residual.", shown, all.size(), what));
-      out_ += '\n';
-    }
-  }
-
-  void heads() {
-    const Rows residual = with_metric(rows_, "head.share.residual");
-    if (residual.empty()) return;
-    std::map<std::string, Ranked> all;
-    std::vector<std::string> order;
-    const auto put = [&](std::string_view metric, std::size_t column) {
-      for (const Row* row : with_metric(rows_, metric)) {
-        const std::string label =
-            row->head ? fmt::format("L{}H{}", *row->layer, *row->head) : fmt::format("L{} MLP", *row->layer);
-        if (!all.contains(label)) order.push_back(label);
-        Ranked& ranked = all.try_emplace(label, Ranked{label, std::vector<std::optional<double>>(3)}).first->second;
-        ranked.values[column] = row->mean;
-      }
-    };
-    put("head.share.residual", 0);
-    put("mlp.share.residual", 0);
-    put("head.share.projection", 1);
-    put("mlp.share.projection", 1);
-    put("head.relative_norm.frobenius", 2);
-    LayerBlock table = block_for(*residual[0], "head.share.residual", "");
-    table.unit = "part";
-    table.title =
-        "all paths through a head, all paths from an MLP: share of the output's residual, of the output, and norm "
-        "beside the output's (of heads with large shares only)";
-    table.variants = {"residual", "projection", "norm"};
-    std::vector<Ranked> list;
-    list.reserve(order.size());
-    for (const std::string& label : order) list.push_back(all.at(label));
-    ranked(std::move(table), std::move(list), "heads and MLPs");
-  }
-
-  // --- random paths --------------------------------------------------------------------------------------------------
-
-  void draws() {
-    struct Column {
-      std::string_view metric, name;
-    };
-    const std::vector<Column> attention = {{"path.attention_reversed.rank1_remainder_f32.composite", "float32"},
-                                           {"published.rank1_remainder.composite", "published"},
-                                           {"path.attention_reversed.rank1_remainder.composite", "rank-1 remainder"},
-                                           {"path.attention.rank1_remainder.composite", "rank-1 remainder"},
-                                           {"path.attention.relative_residual.composite", "residual"}};
-    const std::vector<Column> term = {{"path.term.rank1_remainder.composite", "rank-1 remainder"},
-                                      {"path.term.relative_residual.composite", "residual"}};
-    const std::vector<Column> rerun = {{"path.term.relative_residual.composite", "frozen residual"},
-                                       {"rerun.relative_residual.composite", "re-run residual"},
-                                       {"rerun.cosine_residual", "cosine of residuals"},
-                                       {"rerun.attention_distance", "P differs by"}};
-    const bool published = !with_metric(rows_, "path.attention_reversed.rank1_remainder_f32.composite").empty();
-    const auto draw = [&](const std::vector<Column>& columns, const std::string& title) {
-      std::map<Index, std::vector<LayerCell>> lines;
-      LayerBlock table;
-      for (const Column& column : columns) {
-        const Rows all = with_metric(rows_, column.metric);
-        if (all.empty()) continue;
-        if (table.variants.empty()) {
-          table = block_for(*all[0], std::string(column.metric), "length");
-          table.title = title;
-        }
-        table.variants.push_back(options_.unicode ? std::string(column.name) : to_ascii(column.name));
-        for (const Row* row : all) {
-          auto& cells = lines[*row->length];
-          cells.resize(std::max(cells.size(), table.variants.size()));
-          LayerCell& cell = cells[table.variants.size() - 1];
-          cell.n_rows = 3;
-          if (row->kind == "q1") cell.low = row->mean;
-          if (row->kind == "median") {
-            cell.mean = row->mean;
-            cell.at_floor = row->verdict == kRoundingFloor;
-          }
-          if (row->kind == "q3") cell.high = row->mean;
-        }
-      }
-      if (table.variants.empty()) return;
-      table.cells.resize(table.variants.size());
-      for (auto& [length, cells] : lines) {
-        table.layers.push_back(length);
-        cells.resize(table.variants.size());
-        for (std::size_t v = 0; v < cells.size(); ++v) table.cells[v].push_back(cells[v]);
-      }
-      block(table);
-    };
-    const bool has_rerun = !with_metric(rows_, "rerun.cosine").empty();
-    draw(attention, published ? "chained attention as published, P₁P₂…Pₖ of random paths: median, q1..q3"
-                              : "chained attention Pₖ…P₂P₁ of random paths: median, q1..q3");
-    if (!published) draw(term, "terms P X W of random paths: median, q1..q3");
-    if (has_rerun) draw(rerun, "the same paths frozen, and run again by themselves: median, q1..q3");
-  }
-
-  // --- heaviest paths ------------------------------------------------------------------------------------------------
-
-  void top() {
-    const Rows norms = with_metric(rows_, "path.norm.frobenius");
-    if (norms.empty()) return;
-    title(*norms[0], fmt::format("heaviest paths: norm of what each adds to the output; {}", norms[0]->verdict));
-    std::map<std::pair<Index, std::string_view>, const Row*> values;  // by rank and metric
-    for (const Row* row : rows_) {
-      if (row->k && !row->path.empty()) values[{*row->k, row->metric}] = row;
-    }
-    constexpr std::size_t kMostPaths = 50;
-    constexpr std::array<std::string_view, 4> kMetrics = {"path.norm.frobenius", "path.relative_norm.frobenius",
-                                                          "path.share.projection", "path.share.residual"};
-    using Line = std::array<std::string, 7>;
-    std::vector<Line> table = {{"", "norm", "/ output's", "share", "of residual", "origin", "path"}};
-    for (const Row* row : norms) {
-      if (table.size() > kMostPaths) break;
-      const Index rank = row->k.value_or(0);
-      Line line;
-      line[0] = fmt::format("{}", rank);
-      for (std::size_t m = 0; m < kMetrics.size(); ++m) {
-        const auto found = values.find({rank, kMetrics.at(m)});
-        line.at(m + 1) = found == values.end() || !found->second->mean ? "-" : significant(*found->second->mean);
-      }
-      line[5] = row->origin;
-      line[6] = row->path;
-      table.push_back(std::move(line));
-    }
-    std::array<int, 6> widths{};
-    int before = 0;
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      for (const Line& line : table) widths.at(i) = std::max(widths.at(i), display_width(line.at(i)));
-      before += widths.at(i) + 2;
-    }
-    for (const Line& line : table) {
-      std::string text;
-      for (std::size_t i = 0; i < widths.size(); ++i) {
-        text += fit(line.at(i), widths.at(i), i == 5 ? Align::kLeft : Align::kRight, options_.unicode) + "  ";
-      }
-      // Long paths go on below.
-      for (const auto& part : wrap(line[6], std::max(20, options_.width - before), options_.unicode)) {
-        out_ += paint_(&line == table.data() ? Colour::kDim : Colour::kPlain, text + part) + '\n';
-        text.assign(static_cast<std::size_t>(before), ' ');
-      }
-    }
-    out_ += '\n';
-    if (norms.size() > kMostPaths) {
-      lines(fmt::format("{} of {} paths shown.", kMostPaths, norms.size()));
-      out_ += '\n';
-    }
-  }
-
-  // --- tokens --------------------------------------------------------------------------------------------------------
-
-  void tokens() {
-    const Rows all = with_metric(rows_, "token.share.residual");
-    std::set<Index> samples;
-    for (const Row* row : all) samples.insert(row->sample.value_or(0));
-    for (const Index sample : samples) {
-      LayerBlock table;
-      std::map<Index, Ranked> by_token;
-      Index n_lengths = 0;
-      for (const Row* row : all) {
-        if (row->sample == sample && row->length) n_lengths = std::max(n_lengths, *row->length + 1);
-      }
-      constexpr Index kMostLengths = 5;
-      const Index shown = std::min(n_lengths, kMostLengths);
-      for (const Row* row : all) {
-        if (row->sample != sample || !row->k) continue;
-        if (table.unit.empty()) table = block_for(*row, row->metric, "token");
-        Ranked& ranked =
-            by_token
-                .try_emplace(*row->k, Ranked{fmt::format("{}", *row->k),
-                                             std::vector<std::optional<double>>(static_cast<std::size_t>(shown) + 1)})
-                .first->second;
-        if (!row->length) {
-          ranked.values[0] = row->mean;
-        } else if (*row->length < shown) {
-          ranked.values[static_cast<std::size_t>(*row->length) + 1] = row->mean;
-        }
-      }
-      if (table.unit.empty()) continue;
-      const auto first = std::ranges::find_if(all, [&](const Row* row) { return row->sample == sample; });
-      table.title = fmt::format(
-          "sample {}, {}: share of each input token's embedding in what sets the output token apart, all lengths and "
-          "by "
-          "length",
-          sample, (*first)->kind);
-      table.variants = {"all lengths"};
-      for (Index k = 0; k < shown; ++k) table.variants.push_back(fmt::format("{}", k));
-      std::vector<Ranked> list;
-      list.reserve(by_token.size());
-      for (auto& [token, ranked] : by_token) list.push_back(std::move(ranked));
-      ranked(std::move(table), std::move(list), "tokens");
-      others(all, sample, n_lengths > shown ? std::optional(shown - 1) : std::nullopt);
+      out_.lines(
+          fmt::format("{} of {} {} shown, by the size of their share of the residual.", shown, all.size(), what));
+      out_.text += '\n';
     }
   }
 
@@ -457,22 +279,27 @@ class PathTables {
     std::string text = fmt::format("Of it all the embeddings have {}, MLPs {}, biases {}.", significant(embedding, 2),
                                    significant(mlp, 2), significant(bias, 2));
     if (last_length) text += fmt::format(" Lengths above {} are in csv and json.", *last_length);
-    lines(text);
-    out_ += '\n';
+    out_.lines(text);
+    out_.text += '\n';
   }
 
-  const TableOptions& options_;
-  Painter paint_;
-  std::map<std::pair<std::string, std::string>, Rows> groups_;
-  std::vector<std::pair<std::string, std::string>> order_;
-  Rows rows_;
-  std::string out_;
+  const Rows& rows_;
+  TableText& out_;
 };
 
 }  // namespace
 
 std::string path_tables(const Result& result, const TableOptions& options) {
-  return PathTables(result, options).make();
+  TableText out(options);
+  for (const RowGroup& group : by_variant(result)) {
+    SumTables sums(group.rows, out);
+    sums.lengths();
+    sums.gram();
+    sums.heads();
+    add_single_paths(group.rows, out);
+    sums.tokens();
+  }
+  return std::move(out.text);
 }
 
 }  // namespace rankfall

@@ -37,4 +37,10 @@ std::optional<double> Statistics::std() const {
   return std::sqrt(squares_ / static_cast<double>(n_ - 1));
 }
 
+void set(Row& row, const Statistics& statistics) {
+  row.mean = statistics.mean();
+  row.std = statistics.std();
+  row.n = statistics.n();
+}
+
 }  // namespace rankfall

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include <rankfall/matrix.h>
+#include <rankfall/result.h>
 
 namespace rankfall {
 
@@ -24,5 +25,8 @@ class Statistics {
   double mean_ = 0;
   double squares_ = 0;  // sum of (value - mean)^2
 };
+
+// A row's mean, std and n.
+void set(Row& row, const Statistics& statistics);
 
 }  // namespace rankfall

@@ -1,9 +1,8 @@
-#include "analysis/algebra_claims.h"
-
 #include <cmath>
 
 #include <gtest/gtest.h>
 
+#include "analysis/claim_search.h"
 #include <rankfall/error.h>
 
 namespace rankfall {

@@ -256,7 +256,7 @@ check "a residual of another kind" 2 "" -- measure $toy --residual median
 
 # Bounds.
 check "bounds" 0 -- bounds $toy "${few[@]}"
-expect "Dobrushin's holds" grep -qE '^dobrushin +proved: applies and holds in' "$dir/out"
+expect "Dobrushin's holds" grep -qE '^dobrushin +proved, from the data: applies and holds in' "$dir/out"
 expect "depth forms say why not" grep -q 'T2.3_depth .*skip present' "$dir/out"
 check "bounds as rows" 0 -- bounds $toy "${few[@]}" --variant san --format csv
 expect "log10 of bounds" grep -q ',log10_bound.T2.3_sound,' "$dir/out"

@@ -21,6 +21,7 @@ Result example() {
     row.mean = mean;
     row.n = 3;
     row.kind = "proved";
+    row.origin = "data";
     row.verdict = verdict;
     return row;
   };
@@ -42,7 +43,7 @@ TEST(BoundTables, TheTightestHeadAndWhatBecameOfIt) {
   EXPECT_THAT(text, testing::ContainsRegex("-0\\.50 +vac"));
   EXPECT_THAT(text, testing::ContainsRegex("-5\\.00 +ok"));
   EXPECT_THAT(text, testing::ContainsRegex("0\\.50 +!!"));
-  EXPECT_THAT(text, HasSubstr("dobrushin  proved: applies and holds in 3 of 6"));
+  EXPECT_THAT(text, HasSubstr("dobrushin  proved, from the data: applies and holds in 3 of 6"));
 }
 
 TEST(BoundTables, FitTheWidth) {
