@@ -1,21 +1,15 @@
-#include <chrono>
 
 #include <benchmark/benchmark.h>
 
 #include "linalg/minimiser.h"
 #include "linalg/norms.h"
+#include "seconds.h"
 
 // The smallest residual of a state, with its certificate, beside the residual about the mean: `times_mean` is what it
 // costs, `gap` what is left between value and lower bound.
 
 namespace rankfall {
 namespace {
-
-double seconds(const auto& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 void bm_minimiser(benchmark::State& state) {
   std::srand(1);

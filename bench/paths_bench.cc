@@ -1,7 +1,7 @@
-#include <chrono>
 
 #include <benchmark/benchmark.h>
 
+#include "seconds.h"
 #include <rankfall/decompose.h>
 #include <rankfall/model.h>
 #include <rankfall/variants.h>
@@ -11,12 +11,6 @@
 
 namespace rankfall {
 namespace {
-
-double seconds(const auto& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 // Every tensor drawn, so that biases are there.
 Model drawn(const std::string& spec) {

@@ -1,4 +1,3 @@
-#include <chrono>
 
 #include <benchmark/benchmark.h>
 #include <boost/multiprecision/eigen.hpp>
@@ -7,6 +6,7 @@
 #include "linalg/gemm_impl.h"
 #include "model/activation_impl.h"
 #include "model/forward_impl.h"
+#include "seconds.h"
 #include <rankfall/model.h>
 #include <rankfall/split.h>
 #include <rankfall/variants.h>
@@ -16,12 +16,6 @@
 
 namespace rankfall {
 namespace {
-
-double seconds(const auto& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 void compare(benchmark::State& state, const std::string& spec, const char* variant, Index n_samples, Index n_tokens) {
   const Model model = open_model(spec, 0);

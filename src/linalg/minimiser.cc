@@ -221,8 +221,7 @@ Minimum minimise_inf(const Game& game, const MinimiserOptions& options) {
   return out;
 }
 
-Minimum minimise_composite(const Game& game, double least_f, double least_g, double start_gap,
-                           const MinimiserOptions& options) {
+Minimum minimise_composite(const Game& game, double least_f, double least_g, const MinimiserOptions& options) {
   Best best(
       game, [](const Sums& s) { return std::sqrt(s.f()) * std::sqrt(s.g()); }, game.x().colwise().mean());
   best.offer(game.medians(), game.sums(game.medians()));
@@ -264,7 +263,7 @@ Minimum minimise_composite(const Game& game, double least_f, double least_g, dou
   const double low = std::log(least_g / (2 * best.value()));
   const double high = std::log(2 * best.value() / least_f);
   std::map<double, double> h;  // lower bounds by log t
-  const auto ask = [&](double log_t) { h[log_t] = lower_at(std::exp(log_t), best.value() * (1 + start_gap)); };
+  const auto ask = [&](double log_t) { h[log_t] = lower_at(std::exp(log_t), best.value() * (1 + options.gap)); };
   // Where the best point itself has its t, and the ends.
   const double middle = std::log(best.sums().g() / best.sums().f()) / 2;
   for (const double log_t : {middle, low, high}) {
@@ -309,7 +308,7 @@ MinimisedNorms minimised_norms(const MatrixRef<T>& x, std::span<const std::uint8
   out.one = scaled({at_medians.f(), at_medians.f()});
   const Minimum inf = minimise_inf(game, options);
   out.inf = scaled(inf);
-  out.composite = scaled(minimise_composite(game, at_medians.f(), inf.lower, options.gap, options));
+  out.composite = scaled(minimise_composite(game, at_medians.f(), inf.lower, options));
   return out;
 }
 

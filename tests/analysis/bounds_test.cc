@@ -104,10 +104,8 @@ TEST(Bounds, ProvedOnesHoldForTheGoldenFamilies) {
   for (const GoldenCase& c : golden_cases()) {
     SCOPED_TRACE(std::string(c.family) + " " + c.variant);
     const GoldenModel golden(c);
-    Model model;
-    model.name = c.family;
+    Model model = golden.model();
     model.network = golden.network;
-    model.weights = std::make_shared<FileSource>(golden.base.tensors, golden.folder / "model.safetensors");
     const Result result = bounds(model, golden.samples, only("full"));
     EXPECT_EQ(broken(result), "");
     EXPECT_FALSE(to_table(result).empty());

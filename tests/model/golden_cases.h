@@ -87,6 +87,14 @@ struct GoldenModel {
     config << std::ifstream(folder / "config.json").rdbuf();
     return network_from_config(config.str(), "config.json");
   }
+  // As a model that a command would open, with all its parts.
+  Model model() const {
+    Model out;
+    out.name = folder.filename().string();
+    out.network = base;
+    out.weights = std::make_shared<FileSource>(base.tensors, folder / "model.safetensors");
+    return out;
+  }
   std::filesystem::path folder;
   Network base, network;
   std::unique_ptr<FileSource> weights;
