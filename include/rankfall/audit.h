@@ -32,7 +32,8 @@ RANKFALL_API Result audit(const AuditOptions& options);
 struct CheckedWitness {
   std::string claim, statement;
   double left = 0, right = 0;
-  bool violated = false;  // left > right, and the claim's conditions are met
+  bool applies = false;   // the claim's conditions are met
+  bool violated = false;  // and left > right
   bool expected = false;  // that is what it should be: claims that fail are violated by their witnesses, others by none
 };
 RANKFALL_API CheckedWitness check_witness_file(const std::filesystem::path& file);

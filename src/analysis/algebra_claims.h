@@ -12,9 +12,10 @@ namespace rankfall {
 
 struct Sides {
   double left = 0, right = 0;
-  bool applies = true;  // the conditions are met
+  bool applies = true;   // the conditions are met
+  bool greater = false;  // left > right
 
-  bool violated() const { return applies && left > right; }
+  bool violated() const { return applies && greater; }
 };
 
 struct Shape {
@@ -26,10 +27,12 @@ struct AlgebraClaim {
   std::string name, statement;
   bool is_proved = false;
   Sides (*sides)(const Matrices& m) = nullptr;
-  // The same in a hundred digits, rounded at the end; `left > right` is decided before rounding.
+  // The same in a hundred digits, rounded at the end; what is greater is decided before, by more than 1e-90 of it.
   Sides (*sides_exactly)(const Matrices& m) = nullptr;
   // What it is about, for n tokens and d channels.
   std::vector<Shape> (*shapes)(Index n, Index d) = nullptr;
+  // Where a search should look, if not everywhere: away from what is trivial.
+  bool (*is_worth)(const Matrices& m) = nullptr;
 };
 
 // All of them; each says in `statement` what it claims. Norms are composite. The residual of an output is about its own

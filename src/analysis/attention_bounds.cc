@@ -77,8 +77,8 @@ void close_rows(Matrix<double>& d, Index peak) {
 }
 
 // D_ij = q_j (em_ij - m_i) / (1 + m_i), em = e^E - 1, m_i = sum_j q_j em_ij, about the key where q is largest, so that
-// attention sinks do not cancel (math.md 2).
-ScaledMatrix deviations(ScaledMatrix e, const RowVector<double>& q) {
+// attention sinks do not cancel (math.md 2). q = softmax(r).
+ScaledMatrix deviations(ScaledMatrix e, const RowVector<double>& q, const RowVector<double>& r) {
   Index peak = 0;
   q.maxCoeff(&peak);
   for (Index i = 0; i < e.value.rows(); ++i) e.value.row(i).array() -= e.value(i, peak);
@@ -89,7 +89,7 @@ ScaledMatrix deviations(ScaledMatrix e, const RowVector<double>& q) {
   for (Index i = 0; i < e.value.rows(); ++i) {
     auto row = e.value.row(i);
     if (size * row.maxCoeff() > 300) {  // e^E leaves the range of double; the difference of softmaxes does not
-      const RowVector<double> logits = size * row + RowVector<double>(q.array().max(1e-300).log());
+      const RowVector<double> logits = size * row + r;
       row = softmax(logits) - q;
       continue;
     }
@@ -171,7 +171,7 @@ class Heads {
     const RowVector<double> r = z.colwise().mean();
     out.q = softmax(r);
     out.e = scaled<Matrix<double>>(z.rowwise() - r);
-    out.d = deviations(out.e, out.q);
+    out.d = deviations(out.e, out.q, r);
     return out;
   }
 
@@ -189,7 +189,7 @@ class Heads {
     const RowVector<double> query = query_.value.segment(head * a_.d_head, a_.d_head);
     const ScaledRow r = scaled<RowVector<double>>(a_.scale * query * b.transpose(), query_.log + x_.r.log);
     out.q = softmax(plain(r));
-    out.d = deviations(out.e, out.q);
+    out.d = deviations(out.e, out.q, plain(r));
     return out;
   }
 
@@ -300,10 +300,17 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
   };
 
   const auto add_one = [&](std::string name, std::optional<Index> head, double measured, double bound, double entering,
-                           std::string fails, bool is_proved) {
+                           std::string fails, bool is_proved) -> Inequality& {
     const bool is_a_priori = name == "T2.2" || name == "T2.3";
-    out.inequalities.push_back(
-        {std::move(name), head, measured, bound, entering, std::move(fails), is_proved, false, is_a_priori});
+    return out.inequalities.emplace_back(Inequality{.name = std::move(name),
+                                                    .head = head,
+                                                    .log_measured = measured,
+                                                    .log_bound = bound,
+                                                    .log_input = entering,
+                                                    .log_allowed = bound,
+                                                    .fails = std::move(fails),
+                                                    .is_proved = is_proved,
+                                                    .is_a_priori = is_a_priori});
   };
   const double log_scale = std::log(4 * std::abs(a.scale));
   const Norms measured = norms<double>(m.value);
@@ -347,12 +354,12 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
       }
     }
     const double common = top + x.r.log;
-    const double product = by_column.maxCoeff() * *std::ranges::max_element(by_row);
-    add_one("certified", {}, log_measured, common + log_of(product) / 2, log_input, "", true);
-    log_certified_f = common + log_of(entries.norm());
+    const double log_product = log_of(by_column.maxCoeff()) + log_of(*std::ranges::max_element(by_row));
+    add_one("certified", {}, log_measured, common + log_product / 2, log_input, "", true);
+    log_certified_f = common + log_of(entries.stableNorm());
     ScaledMatrix centred = m;
     centred.value.rowwise() -= m.value.colwise().mean().eval();
-    add_one("certified_frobenius", {}, log_norm(m, centred.value.norm()), log_certified_f, log_input_f, "", true);
+    add_one("certified_frobenius", {}, log_norm(m, centred.value.stableNorm()), log_certified_f, log_input_f, "", true);
   } else {
     add_one("certified", {}, log_measured, kInfinity, log_input, keys, true);
   }
@@ -374,9 +381,10 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
   }
   const double log_bound = top == kLogZero || x.r.is_zero() ? kLogZero : top + x.r.log;
   add_one("dobrushin", {}, log_norm(m, spread(worst)), log_bound + log_of(bound(worst)),
-          log_norm(x.r, input_spread.maxCoeff()), "", true);
+          log_norm(x.r, input_spread.maxCoeff()), "", true)
+      .log_allowed = log_bound + log_of(bound.maxCoeff());  // of the widest channel, as what enters
   // Numbers in an interval of length s differ from their mean by s^2 / 4 in mean square at most.
-  const double log_dobrushin_f = log_bound + log_of(std::sqrt(static_cast<double>(x.n())) * bound.norm() / 2);
+  const double log_dobrushin_f = log_bound + log_of(std::sqrt(static_cast<double>(x.n())) * bound.stableNorm() / 2);
   out.log_output = std::min(log_certified_f, log_dobrushin_f);
   return out;
 }

@@ -58,6 +58,7 @@ Result audit(const AuditOptions& options) {
   if (!options.witnesses.empty() && !std::filesystem::is_directory(options.witnesses)) {
     throw Error(ErrorKind::kUsage, fmt::format("--witnesses {}: no such directory", options.witnesses.string()));
   }
+  if (!options.witnesses.empty()) AtomicFile(options.witnesses / "witness");  // throws where nothing can be written
   for (const Index number : options.claims) {
     if (number < 1 || number > 17) {
       throw Error(ErrorKind::kUsage, fmt::format("--claims {}: there are claims 1 to 17", number));
@@ -94,7 +95,8 @@ Result audit(const AuditOptions& options) {
     verdict.n = finding.n_trials;
     verdict.kind = finding.verdict == claim.expected ? "expected" : "unexpected";
     text("audit.evidence", finding.evidence);
-    text("audit.command", fmt::format("rankfall audit --claims {} --seed {}", claim.number, options.seed));
+    text("audit.command",
+         fmt::format("rankfall audit --claims {} --seed {} --seconds {}", claim.number, options.seed, options.seconds));
     if (finding.witness && !options.witnesses.empty()) {
       const auto file = options.witnesses / (id.substr(0, id.find(' ')) + "_" + claim.name + ".json");
       write_file_atomically(file, to_json(*finding.witness));
@@ -118,7 +120,8 @@ CheckedWitness check_witness_file(const std::filesystem::path& file) {
   const std::vector<AuditClaim> claims = matrix_claims();
   const auto recorded = std::ranges::find(claims, claim.name, &AuditClaim::name);
   const bool fails = recorded != claims.end() && recorded->expected == AuditVerdict::kFails;
-  return {claim.name, claim.statement, sides.left, sides.right, sides.violated(), sides.violated() == fails};
+  return {claim.name,       claim.statement,          sides.left, sides.right, sides.applies,
+          sides.violated(), sides.violated() == fails};
 }
 
 std::vector<std::string> unexpected_verdicts(const Result& result) {

@@ -38,7 +38,10 @@ class BoundsObserver final : public SplitLayerObserver {
     lower.log_measured = kLn10 * split_norms(sum, sample_.valid, false).residual.frobenius;
     lower.is_proved = true;
     lower.is_lower = true;
-    if (added < kept) {
+    lower.log_input = kept;
+    if (kept == -std::numeric_limits<double>::infinity()) {
+      lower.log_bound = kept;
+    } else if (added < kept) {
       lower.log_bound = kept + std::log1p(-std::exp(added - kept));
     } else {
       lower.log_bound = -std::numeric_limits<double>::infinity();

@@ -18,14 +18,20 @@ constexpr double kLn10 = 2.302585092994045684;
 // Bounds and measurements are rounded; this much above 1 is no violation.
 constexpr double kTolerance = 1e-9;
 
-enum class Outcome { kHolds, kVacuous, kFails, kViolated };
+enum class Outcome { kHolds, kVacuous, kNothing, kFails, kViolated };
 
 Outcome outcome_of(const Inequality& i) {
   if (!i.fails.empty()) return Outcome::kFails;
-  // Logarithms themselves are rounded, far below everything they are large.
-  const double rounding = 64 * std::numeric_limits<double>::epsilon() * std::abs(i.log_bound);
-  if (i.log_tightness() > kTolerance + rounding) return Outcome::kViolated;
-  if (!i.is_lower && i.name != "dobrushin_tanh" && i.log_bound >= i.log_input) return Outcome::kVacuous;
+  if (std::isnan(i.log_bound) || std::isnan(i.log_measured)) return Outcome::kViolated;
+  if (std::isfinite(i.log_bound) && std::isfinite(i.log_measured)) {
+    // Logarithms themselves are rounded, far below everything they are large.
+    const double rounding = 64 * std::numeric_limits<double>::epsilon() * std::abs(i.log_bound);
+    if (i.log_tightness() > kTolerance + rounding) return Outcome::kViolated;
+  } else if (i.is_lower ? i.log_bound > i.log_measured : i.log_measured > i.log_bound) {
+    return Outcome::kViolated;
+  }
+  if (i.log_input == -INFINITY) return Outcome::kNothing;
+  if (!i.is_lower && i.name != "dobrushin_tanh" && i.log_allowed >= i.log_input) return Outcome::kVacuous;
   return Outcome::kHolds;
 }
 
@@ -57,7 +63,11 @@ struct Tally {
     const auto found = outcomes.find(outcome);
     return found == outcomes.end() ? 0 : found->second;
   }
-  int n() const { return of(Outcome::kHolds) + of(Outcome::kVacuous) + of(Outcome::kFails) + of(Outcome::kViolated); }
+  int n() const {
+    int sum = 0;
+    for (const auto& [outcome, count] : outcomes) sum += count;
+    return sum;
+  }
 
   // In words; the rarer outcomes with how often.
   std::string verdict() const {
@@ -70,6 +80,7 @@ struct Tally {
     say(Outcome::kViolated, "applies and is violated");
     say(Outcome::kHolds, "applies and holds");
     say(Outcome::kVacuous, "vacuous");
+    say(Outcome::kNothing, "nothing to bound: the residual that enters is 0");
     say(Outcome::kFails, "condition fails: " + reason);
     return text;
   }
@@ -249,15 +260,15 @@ class BoundsRows {
       Tally tally;
       for (const BoundsSample& sample : samples_) {
         const double start = sample.log10_residual[0];
-        Inequality i{form.name,
-                     {},
-                     kLn10 * sample.log10_residual[static_cast<std::size_t>(l)],
-                     kLn10 * ((power - 1) / 2 * form.log10_c + power * start),
-                     kLn10 * start,
-                     "",
-                     false,
-                     false,
-                     true};
+        const double log_bound = kLn10 * ((power - 1) / 2 * form.log10_c + power * start);
+        const Inequality i{.name = form.name,
+                           .head = {},
+                           .log_measured = kLn10 * sample.log10_residual[static_cast<std::size_t>(l)],
+                           .log_bound = log_bound,
+                           .log_input = kLn10 * start,
+                           .log_allowed = log_bound,
+                           .fails = "",
+                           .is_a_priori = true};
         tally.add(i);
         all.add(i);
       }
@@ -277,6 +288,7 @@ class BoundsRows {
       std::string reason;
       for (const std::string& r : reasons_[name]) reason += (reason.empty() ? "" : ", ") + r;
       const auto share = [&](Outcome outcome) { return fmt::format("{} of {}", tally.of(outcome), tally.n()); };
+      const char* ratio = name == "lower" ? "bound/measured" : "measured/bound";
       std::string text;
       const auto say = [&](const std::string& words) { text += (text.empty() ? "" : "; ") + words; };
       if (tally.of(Outcome::kViolated) > 0) say(fmt::format("violated in {}", share(Outcome::kViolated)));
@@ -284,15 +296,18 @@ class BoundsRows {
       if (tally.of(Outcome::kVacuous) > 0) {
         say(fmt::format("vacuous in {}: it allows more than what enters", share(Outcome::kVacuous)));
       }
+      if (tally.of(Outcome::kNothing) > 0) {
+        say(fmt::format("nothing to bound in {}: the residual that enters is 0", share(Outcome::kNothing)));
+      }
       if (tally.of(Outcome::kFails) > 0) {
         say(fmt::format("does not apply in {} ({})", share(Outcome::kFails), reason));
       }
       if (std::isfinite(tally.tightest)) {
         row.mean = tally.tightest;
-        say(fmt::format("at best measured/bound = {}", power_of_ten(tally.tightest)));
+        say(fmt::format("at best {} = {}", ratio, power_of_ten(tally.tightest)));
       } else if (std::isfinite(tally.tightest_of_all)) {
         row.mean = tally.tightest_of_all;
-        say(fmt::format("taken nevertheless, measured/bound = {} at most", power_of_ten(tally.tightest_of_all)));
+        say(fmt::format("taken nevertheless, {} = {} at most", ratio, power_of_ten(tally.tightest_of_all)));
       }
       row.verdict = text;
     }

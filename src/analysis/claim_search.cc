@@ -10,6 +10,7 @@ namespace {
 
 // What is maximised: the logarithm of left / right; nothing where the claim does not apply.
 double score(const AlgebraClaim& claim, const Matrices& m) {
+  if (claim.is_worth && !claim.is_worth(m)) return -INFINITY;
   const Sides sides = claim.sides(m);
   if (!sides.applies || !(sides.left > 0) || !(sides.right > 0)) return -INFINITY;
   const double value = std::log(sides.left) - std::log(sides.right);

@@ -54,7 +54,7 @@ void mlp_norms(const Mlp& mlp, const SubLayer& layer, const LayerWeights<double>
 
 }  // namespace
 
-double HeadWeightNorms::beta() const { return qk_one * std::sqrt(w_one * w_inf); }
+double HeadWeightNorms::beta() const { return qk_one * (std::sqrt(w_one) * std::sqrt(w_inf)); }
 
 double WeightNorms::beta() const {
   double largest = 0;

@@ -69,7 +69,10 @@ class BoundTables {
     }
     if (columns.empty()) return;
     table.unit = "block";
-    table.title = "log10 of measured / bound, the largest of all samples (of T2.2 and dobrushin_tanh of all heads)";
+    table.title =
+        "log10 of measured / bound (lower: bound / measured), the largest of all samples to which it applies (of T2.2 "
+        "and "
+        "dobrushin_tanh of all heads)";
     table.layers.assign(layers.begin(), layers.end());
     for (std::size_t v = 0; v < table.variants.size(); ++v) {
       auto& column = table.cells.emplace_back();

@@ -82,6 +82,24 @@ TEST(AlgebraClaims, SearchDependsOnTheSeedOnly) {
   EXPECT_EQ(search(claim("heads_add"), options).best, search(claim("heads_add"), options).best);
 }
 
+// Both sides are sqrt 2 sqrt 2 and 2: the last of a hundred digits does not decide.
+TEST(AlgebraClaims, EqualSidesAreNoViolation) {
+  const Matrices ones = {{"A", matrix(2, 1, {1, 1})}, {"B", matrix(1, 2, {1, 1})}};
+  EXPECT_FALSE(claim("composite_submultiplicative").sides_exactly(ones).violated());
+  for (int i = 0; i < 12; ++i) {
+    const Matrices nothing = {{"A", matrix(1, 3, {0.1 * i, 1.0 / 3, -0.7})}, {"E", matrix(1, 3, {0, 0, 0})}};
+    EXPECT_FALSE(claim("softmax_perturbation").sides_exactly(nothing).violated()) << i;
+  }
+}
+
+TEST(AlgebraClaims, WhatIsGreaterIsDecidedBeforeRounding) {
+  const Matrices huge = {{"A", matrix(2, 2, {1e308, 0, 1e308, 0})}, {"B", matrix(2, 2, {1e308, 1e308, 0, 0})}};
+  EXPECT_TRUE(claim("composite_triangle").sides_exactly(huge).violated());
+  const Matrices far = {{"A", matrix(1, 2, {-10, 0})}, {"E", matrix(1, 2, {5, 0})}};
+  EXPECT_TRUE(claim("softmax_perturbation_any").sides_exactly(far).violated());
+  EXPECT_FALSE(claim("softmax_perturbation").sides_exactly(far).applies);
+}
+
 TEST(Witness, ReadsBackToTheSameBits) {
   Witness witness{"composite_triangle",
                   {{"A", matrix(2, 2, {1.0 / 3, -0.0, 1e-300, 4})}, {"B", matrix(2, 2, {5, 6, 7, 8})}}};

@@ -11,6 +11,7 @@
 #include <rankfall/collapse.h>
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
+#include <rankfall/measure.h>
 #include <rankfall/parallel.h>
 #include <rankfall/report.h>
 
@@ -95,7 +96,11 @@ TEST(Bounds, ProvedOnesHoldForRandomAndAdversarialNetworks) {
       continue;
     }
     EXPECT_EQ(broken(result), "") << spec << " trial " << trial << "\n" << x;
-    for (const Row& row : result.rows) n_proved += row.kind == "proved" && row.mean ? 1 : 0;
+    for (const Row& row : result.rows) {
+      const bool decided =
+          row.verdict.find("holds") != std::string::npos || row.verdict.find("vacuous") != std::string::npos;
+      n_proved += row.kind == "proved" && row.metric.starts_with("log10_tightness.") && decided ? 1 : 0;
+    }
   }
   EXPECT_GT(n_proved, 20000);
 }
@@ -109,6 +114,59 @@ TEST(Bounds, ProvedOnesHoldForTheGoldenFamilies) {
     const Result result = bounds(model, golden.samples, only("full"));
     EXPECT_EQ(broken(result), "");
     EXPECT_FALSE(to_table(result).empty());
+  }
+}
+
+// Logits from small to far beyond what exp can carry.
+TEST(Bounds, DobrushinCoefficientIsThatOfMeasure) {
+  for (const char* std : {"0.02", "1", "8", "30"}) {
+    const std::vector<std::string> models = {fmt::format("san:layers=2,heads=2,dim=8,vocab=20,norm=none,std={}", std)};
+    BoundsOptions options = only("full");
+    options.input.n_samples = 1;
+    options.input.n_tokens = 6;
+    const Result result = bounds(models, options);
+    MeasureOptions measure_options;
+    measure_options.variants = {variant_named("full")};
+    measure_options.precision = Precision::kF64;
+    measure_options.metrics = {"attention"};
+    measure_options.input = options.input;
+    const Result expected = measure(models, measure_options);
+    for (Index layer = 0; layer < 2; ++layer) {
+      for (Index head = 0; head < 2; ++head) {
+        EXPECT_NEAR(find(result, "attention.dobrushin", layer, head).mean.value(),
+                    find(expected, "attention.dobrushin", layer, head).mean.value(), 1e-9)
+            << std << " L" << layer << "H" << head;
+      }
+    }
+  }
+}
+
+TEST(Bounds, OfNothingSayNothing) {
+  BoundsOptions options = only("full");
+  options.input.n_samples = 1;
+  options.input.n_tokens = 1;
+  const Result result = bounds(std::vector<std::string>{"bert-tiny@init"}, options);
+  for (const char* name : {"T2.3", "certified", "dobrushin", "lower"}) {
+    EXPECT_NE(find(result, "theorem", {}, {}, name).verdict.find("nothing to bound in 2 of 2"), std::string::npos)
+        << name;
+  }
+}
+
+// Weights whose squares underflow.
+TEST(Bounds, TinyWeightsHaveBounds) {
+  BoundsOptions options = only("full");
+  options.input.n_samples = 1;
+  options.input.n_tokens = 4;
+  Model model = open_model("san:layers=1,heads=1,dim=4,vocab=20,norm=none,attn_skip=0", 1);
+  for (TensorSpec& tensor : model.network.tensors) {
+    if (tensor.name == "layers.0.attention.v.weight") tensor.init = {Init::Kind::kNormal, 1e-37};
+    if (tensor.name == "layers.0.attention.o.weight") tensor.init = {Init::Kind::kNormal, 1e-37};
+  }
+  model.weights = draw_weights(model.network.tensors, 1);
+  const Result result = bounds(model, random_samples(model.network, 1, 1, 4), options);
+  EXPECT_EQ(broken(result), "");
+  for (const char* name : {"T2.3", "T2.3_sound", "certified", "certified_frobenius", "dobrushin"}) {
+    EXPECT_TRUE(find(result, std::string("log10_bound.") + name, 0).mean.has_value()) << name;
   }
 }
 
