@@ -13,6 +13,8 @@ void add_paths_command(CLI::App& app);
 void add_counts_command(CLI::App& app);
 void add_bounds_command(CLI::App& app);
 void add_audit_command(CLI::App& app);
+void add_train_commands(CLI::App& app);  // train and circle
+void add_effectiveness_command(CLI::App& app);
 void add_capture_command(CLI::App& app);
 void add_parity_command(CLI::App& app);
 void add_tokens_command(CLI::App& app);

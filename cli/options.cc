@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 
@@ -77,22 +78,25 @@ void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text) {
 void add_input_options(CLI::App& app, InputOptions& options) {
   auto* text = app.add_option("--text", options.text, "text in UTF-8, a sample a line (-: standard input)");
   auto* ids = app.add_option("--ids", options.ids, "token ids (input_ids): safetensors, npy or JSON");
+  auto* features =
+      app.add_option("--features", options.features, "real inputs of tokens, for networks that take them (features)");
   auto* hidden = app.add_option("--hidden", options.hidden, "states that enter the first block (hidden_states)");
   auto* pixels =
       app.add_option("--pixels", options.pixels, "images for ViT: PNG or JPEG, repeatable, or a tensor (pixel_values)");
   pixels->allow_extra_args(false);
-  for (auto* file : {text, ids, hidden, pixels}) file->type_name("FILE")->group("Input");
-  text->excludes(ids)->excludes(hidden)->excludes(pixels);
-  ids->excludes(hidden)->excludes(pixels);
-  hidden->excludes(pixels);
+  const std::array files = {text, ids, features, hidden, pixels};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    files.at(i)->type_name("FILE")->group("Input");
+    for (std::size_t k = i + 1; k < files.size(); ++k) files.at(i)->excludes(files.at(k));
+  }
   add_text_options(app, options, text);
   app.add_option("--samples", options.n_samples, "how many samples")
       ->check(CLI::Range(1, 1'000'000))
-      ->default_str("all of --ids, --hidden, --pixels, 32 otherwise")
+      ->default_str("all of --ids, --features, --hidden, --pixels, 32 otherwise")
       ->group("Input");
   app.add_option("--tokens", options.n_tokens, "tokens in each: longer ones are cut, shorter ones left out")
       ->check(CLI::Range(1, 16'777'216))
-      ->default_str("as in --ids, --hidden, 128 otherwise")
+      ->default_str("as in --ids, --features, --hidden, 128 otherwise")
       ->group("Input");
   static const std::map<std::string, TokenLaw> laws = {{"uniform", TokenLaw::kUniform}, {"zipf", TokenLaw::kZipf}};
   app.add_option("--random-tokens", options.token_law,

@@ -16,6 +16,9 @@ if(TARGET rankfall_cli)
   set_target_properties(rankfall_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${rankfall_bin_to_lib}")
   install(TARGETS rankfall_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(TARGET rankfall_train)
+  install(TARGETS rankfall_train RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/rankfall)
+endif()
 
 set(rankfall_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/rankfall)
 install(

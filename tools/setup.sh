@@ -15,7 +15,7 @@ rankfall_tools_test=(clang++:clang clang-format:clang-format clang-tidy:clang-ti
 
 # Libraries: found by package name.
 rankfall_libraries_run=(libeigen3-dev libopenblas-pthread-dev libtbb-dev librandom123-dev libsleef-dev nlohmann-json3-dev
-  libboost-dev libcli11-dev libfmt-dev libssl-dev libicu-dev libsentencepiece-dev libpng-dev libturbojpeg0-dev)
+  libboost-dev libcli11-dev libfmt-dev libssl-dev libicu-dev libsentencepiece-dev libpng-dev libturbojpeg0-dev libtorch-dev)
 rankfall_libraries_test=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev)
 
 rankfall_say() { printf '%s\n' "$*" >&2; }

@@ -26,13 +26,16 @@ struct InputOptions {
   bool pad = false;         // shorter texts are filled up with the padding token instead of being left out
   std::string tokenizer;    // directory of the tokenizer; empty: the model's own
 
-  std::string ids;     // token ids `input_ids`, with `attention_mask` (0: padding) and `token_type_ids` where present
-  std::string hidden;  // states that enter block 0, `hidden_states`
+  std::string ids;       // token ids `input_ids`, with `attention_mask` (0: padding) and `token_type_ids` where present
+  std::string features;  // real features of tokens, `features`, for networks that take them
+  std::string hidden;    // states that enter block 0, `hidden_states`
   // Images: one file of `pixel_values`, scaled and normalised, or PNG and JPEG files, which are resized and normalised
   // as preprocessor_config.json in the directory `tokenizer` says.
   std::vector<std::string> pixels;
 
-  bool from_file() const { return !text.empty() || !ids.empty() || !hidden.empty() || !pixels.empty(); }
+  bool from_file() const {
+    return !text.empty() || !ids.empty() || !features.empty() || !hidden.empty() || !pixels.empty();
+  }
 };
 
 struct Inputs {

@@ -209,7 +209,7 @@ void check_target(const std::string& spec, const std::filesystem::path& file, co
   if (file.empty() || file == "-") refuse("expected a file's name: states are not written to standard output");
   if (!fs::exists(file, error)) return;
   if (!fs::is_regular_file(file, error)) refuse("is no regular file");
-  std::vector<fs::path> sources = {options.input.text, options.input.ids, options.input.hidden};
+  std::vector<fs::path> sources = {options.input.text, options.input.ids, options.input.features, options.input.hidden};
   sources.insert(sources.end(), options.input.pixels.begin(), options.input.pixels.end());
   if (fs::is_directory(spec, error)) {
     for (const auto& entry : fs::directory_iterator(spec, error)) sources.push_back(entry.path());

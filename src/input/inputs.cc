@@ -87,12 +87,13 @@ std::vector<Sample> read_ids(const ArrayFile& file) {
   return samples;
 }
 
-std::vector<Sample> read_hidden(const ArrayFile& file) {
-  const auto arrays = file.samples("hidden_states", 2);
+// A matrix a sample, as Features or HiddenState.
+template <class Content>
+std::vector<Sample> read_matrices(const ArrayFile& file, std::string_view name) {
+  const auto arrays = file.samples(name, 2);
   std::vector<Sample> samples(arrays.size());
   read_masks(file, samples);
-  for (std::size_t i = 0; i < arrays.size(); ++i)
-    samples[i].content = HiddenState{reals(arrays[i], sample_text(file, i))};
+  for (std::size_t i = 0; i < arrays.size(); ++i) samples[i].content = Content{reals(arrays[i], sample_text(file, i))};
   return samples;
 }
 
@@ -120,6 +121,7 @@ std::vector<Sample> read_pixels(const ArrayFile& file, const Network& network) {
 void cut(Sample& sample, Index n) {
   const auto size = static_cast<std::size_t>(n);
   if (auto* ids = std::get_if<TokenIds>(&sample.content)) ids->resize(size);
+  if (auto* features = std::get_if<Features>(&sample.content)) features->values.conservativeResize(n, Eigen::NoChange);
   if (auto* hidden = std::get_if<HiddenState>(&sample.content))
     hidden->values = Matrix<double>(hidden->values.topRows(n));
   if (!sample.valid.empty()) sample.valid.resize(size);
@@ -217,10 +219,11 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
     throw Error(ErrorKind::kUsage, fmt::format("{} samples; expected at least 1", *options.n_samples));
   }
   if (!options.from_file()) return random_inputs(network, options, seed);
-  const int n_kinds = int{!options.text.empty()} + int{!options.ids.empty()} + int{!options.hidden.empty()} +
-                      int{!options.pixels.empty()};
+  const int n_kinds = int{!options.text.empty()} + int{!options.ids.empty()} + int{!options.features.empty()} +
+                      int{!options.hidden.empty()} + int{!options.pixels.empty()};
   if (n_kinds > 1) {
-    throw Error(ErrorKind::kUsage, "more than one of --text, --ids, --hidden and --pixels; expected one kind of input");
+    throw Error(ErrorKind::kUsage,
+                "more than one of --text, --ids, --features, --hidden and --pixels; expected one kind of input");
   }
   if (!options.text.empty()) return text_inputs(network, options);
   if (!options.pixels.empty() && is_image(options.pixels[0])) return image_inputs(network, options);
@@ -228,11 +231,12 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
     throw input(fmt::format("{}: is no PNG or JPEG image; of pixel tensors one file is read", options.pixels[0]));
   }
   Inputs inputs;
-  inputs.source = options.ids + options.hidden + (options.pixels.empty() ? "" : options.pixels[0]);
+  inputs.source = options.ids + options.features + options.hidden + (options.pixels.empty() ? "" : options.pixels[0]);
   const ArrayFile file(inputs.source);
-  inputs.samples = !options.ids.empty()      ? read_ids(file)
-                   : !options.hidden.empty() ? read_hidden(file)
-                                             : read_pixels(file, network);
+  inputs.samples = !options.ids.empty()        ? read_ids(file)
+                   : !options.features.empty() ? read_matrices<Features>(file, "features")
+                   : !options.hidden.empty()   ? read_matrices<HiddenState>(file, "hidden_states")
+                                               : read_pixels(file, network);
   if (inputs.samples.empty()) throw input(fmt::format("{}: no samples", file.where()));
   check_beside(inputs.samples, file.where());
   if (options.n_tokens && options.pixels.empty()) fit(inputs.samples, *options.n_tokens, file.where(), inputs.notes);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "report/path_tables.h"
 #include "report/plain_table.h"
 #include "report/screen_text.h"
+#include "report/task_tables.h"
 #include "report/token_lines.h"
 #include "result/manifest.h"
 #include "result/summary.h"
@@ -76,6 +78,15 @@ std::vector<std::string> sentences_for(const LayerBlock& block, const Result& re
 
 std::string plural(std::size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
+// Commands whose results have tables of their own.
+const std::map<std::string, std::string (*)(const Result&, const TableOptions&), std::less<>> kTables = {
+    {"paths", path_tables},
+    {"counts", count_tables},
+    {"bounds", bound_tables},
+    {"audit", audit_table},
+    {"effectiveness", effectiveness_tables},
+    {"circle", circle_tables}};
+
 }  // namespace
 
 std::string to_table(const Result& result, const TableOptions& given) {
@@ -87,15 +98,8 @@ std::string to_table(const Result& result, const TableOptions& given) {
   if (!rows.empty() && std::ranges::all_of(rows, [](const Row* row) { return row->metric == "token"; })) {
     return token_lines(rows, options);
   }
-  const bool is_paths = result.command == "paths" && options.metrics.empty();
-  const bool is_counts = result.command == "counts" && options.metrics.empty();
-  const bool is_bounds = result.command == "bounds" && options.metrics.empty();
-  const bool is_audit = result.command == "audit" && options.metrics.empty();
-  if (is_paths || is_counts || is_bounds || is_audit) {
-    std::string out = is_paths    ? path_tables(result, options)
-                      : is_counts ? count_tables(result, options)
-                      : is_bounds ? bound_tables(result, options)
-                                  : audit_table(result, options);
+  if (const auto tables = kTables.find(result.command); tables != kTables.end() && options.metrics.empty()) {
+    const std::string out = tables->second(result, options);
     return out + (out.ends_with("\n\n") ? "" : "\n") +
            paint(Colour::kDim, fmt::format("all {} with --format csv or json", plural(result.rows.size(), "row"))) +
            '\n';

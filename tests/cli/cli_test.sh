@@ -277,6 +277,36 @@ check "no witness" 3 "" -- audit --check "$dir/text"
 check "no such claim" 2 "claims 1 to 17" -- audit --claims 18
 check "no such directory for witnesses" 2 "no such directory" -- audit --witnesses "$dir/none"
 
+# Training, where libtorch was found.
+if [[ -x $(dirname "$rankfall")/rankfall-train ]]; then
+  tiny=(--quick --layers 2 --train 100 --eval 20 --epochs 2 --quiet)
+  check "train" 0 -- train sort -o "$dir/sorted" "${tiny[@]}" --seeds 2
+  expect "it says how well" grep -q 'sort, seed 1: accuracy' "$dir/out"
+  check "a training is not overwritten" 2 "--resume continues" -- train sort -o "$dir/sorted" "${tiny[@]}" --seeds 2
+  check "nothing is left to do" 0 -- train sort -o "$dir/sorted" "${tiny[@]}" --seeds 2 --resume
+  check "effectiveness" 0 -- effectiveness "$dir/sorted" --draws 2 --format csv
+  expect "of every kind" grep -qE '^[^,]*,,,,accuracy,.*,cumulative,' "$dir/out"
+  check "effectiveness as a table" 0 -- effectiveness "$dir/sorted/seed-0" --draws 2
+  expect "beside guessing" grep -q 'guessing by position' "$dir/out"
+  check "a training is a model" 0 -- paths "$dir/sorted/seed-0" --ids "$dir/sorted/seed-0/task.safetensors" --samples 2
+  check "train on features" 0 -- train hull -o "$dir/hull" "${tiny[@]}" --monitor
+  check "features from a file" 0 -- measure "$dir/hull" --features "$dir/hull/task.safetensors" --samples 2
+  check "ids for features" 3 "takes real features" -- measure "$dir/hull" --ids "$dir/sorted/seed-0/task.safetensors"
+  check "train on a text" 0 -- train memorize -o "$dir/memory" --quick --layers 1 --epochs 1 --quiet --text "$dir/text" \
+    --vocab "$tokenizers/bert-uncased"
+  check "train on no text" 3 "" -- train memorize -o "$dir/memory2" --quick --quiet --text "$dir/none" --vocab "$dir"
+  check "circle" 0 -- circle -o "$dir/circle" --quick --epochs 2 --dim 8 --steps 5 --quiet
+  expect "tracks as rows" grep -q ',track.x,' "$dir/circle/circle.csv"
+  check "no such task" 2 "not in" -- train knit -o "$dir/x"
+  check "train's own help" 0 -- train --help
+  expect "with its options" grep -q -- --as-published "$dir/out"
+  expect "the name of a missing directory is no crash" test ! -e "$dir/x"
+  check "where no directory can be" 3 "cannot make" -- train sort -o /proc/none "${tiny[@]}"
+else
+  check "train without libtorch" 2 "libtorch-dev" -- train sort -o "$dir/sorted"
+fi
+check "effectiveness of nothing" 3 "no training in it" -- effectiveness "$dir/witnesses"
+
 check "bench" 0 -- bench bert-tiny@init --rounds 1 --samples 2 --tokens 16 --format csv
 expect "bench gives shares" grep -q ',share_of_peak,' "$dir/out"
 

@@ -1,0 +1,411 @@
+#include "train/training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/random.h"
+#include "linalg/gemm.h"
+#include "linalg/norms.h"
+#include "result/manifest.h"
+#include "result/statistics.h"
+#include "train/autograd.h"
+#include "train/training_files.h"
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+constexpr Index kEvalBatch = 250;
+
+// A whole set as tensors.
+Batch to_batch(const TaskSet& set) {
+  Batch out;
+  const auto n = static_cast<std::int64_t>(set.samples.size());
+  const std::int64_t n_tokens = set.samples.at(0).n_tokens();
+  bool is_padded = false;
+  torch::Tensor valid = torch::ones({n, n_tokens}, torch::kBool);
+  if (std::holds_alternative<TokenIds>(set.samples[0].content)) {
+    out.ids = torch::empty({n, n_tokens}, torch::kInt64);
+  } else {
+    out.features = torch::empty({n, n_tokens, std::get<Features>(set.samples[0].content).values.cols()});
+  }
+  if (!set.labels.empty()) out.labels = torch::empty({n, n_tokens}, torch::kInt64);
+  if (!set.targets.empty()) out.targets = torch::empty({n, n_tokens, set.targets[0].cols()});
+  for (std::int64_t s = 0; s < n; ++s) {
+    const auto i = static_cast<std::size_t>(s);
+    const Sample& sample = set.samples[i];
+    if (out.ids.defined()) {
+      std::ranges::copy(std::get<TokenIds>(sample.content), out.ids.data_ptr<std::int64_t>() + s * n_tokens);
+    } else {
+      const Matrix<double>& values = std::get<Features>(sample.content).values;
+      std::transform(values.data(), values.data() + values.size(), out.features.data_ptr<float>() + s * values.size(),
+                     [](double value) { return static_cast<float>(value); });
+    }
+    for (std::size_t t = 0; t < sample.valid.size(); ++t) {
+      valid[s][static_cast<std::int64_t>(t)] = sample.valid[t] != 0;
+      is_padded |= sample.valid[t] == 0;
+    }
+    if (out.labels.defined()) std::ranges::copy(set.labels[i], out.labels.data_ptr<std::int64_t>() + s * n_tokens);
+    if (out.targets.defined()) {
+      const Matrix<double>& values = set.targets[i];
+      std::transform(values.data(), values.data() + values.size(), out.targets.data_ptr<float>() + s * values.size(),
+                     [](double value) { return static_cast<float>(value); });
+    }
+  }
+  if (is_padded) out.valid = valid;
+  return out;
+}
+
+Batch select(const Batch& all, const torch::Tensor& rows) {
+  Batch out;
+  const auto take = [&](const torch::Tensor& from, torch::Tensor& to) {
+    if (from.defined()) to = from.index_select(0, rows);
+  };
+  take(all.ids, out.ids);
+  take(all.features, out.features);
+  take(all.valid, out.valid);
+  take(all.labels, out.labels);
+  take(all.targets, out.targets);
+  return out;
+}
+
+// Loss and accuracy over many batches, weighted by what they have.
+struct Score {
+  double loss = 0, right = 0, n_labels = 0, n_items = 0;
+
+  void add(double batch_loss, const torch::Tensor& output, const Batch& batch) {
+    const auto items = static_cast<double>(output.size(0));
+    double weight = items;
+    if (batch.labels.defined()) {
+      const torch::Tensor is_label = batch.labels.ge(0);
+      weight = is_label.sum().item<double>();
+      right += output.argmax(-1).eq(batch.labels).logical_and(is_label).sum().item<double>();
+      n_labels += weight;
+    }
+    loss += weight * batch_loss;
+    n_items += weight;
+  }
+  double mean_loss() const { return n_items > 0 ? loss / n_items : 0; }
+  std::optional<double> accuracy() const { return n_labels > 0 ? std::optional(right / n_labels) : std::nullopt; }
+};
+
+// Adam's two moments, by torch's optimiser.
+class Optimiser {
+ public:
+  Optimiser(const TrainSettings& settings, const torch::Tensor& parameters) : parameters_(parameters) {
+    if (settings.optimiser == "adamw") {
+      adamw_ = std::make_unique<torch::optim::AdamW>(
+          std::vector<torch::Tensor>{parameters},
+          torch::optim::AdamWOptions(settings.learning_rate).weight_decay(settings.weight_decay));
+    } else {
+      adam_ = std::make_unique<torch::optim::Adam>(
+          std::vector<torch::Tensor>{parameters},
+          torch::optim::AdamOptions(settings.learning_rate).weight_decay(settings.weight_decay));
+    }
+  }
+
+  void step(double rate) {
+    if (adamw_) {
+      options<torch::optim::AdamWOptions>(*adamw_).lr(rate);
+      adamw_->step();
+    } else {
+      options<torch::optim::AdamOptions>(*adam_).lr(rate);
+      adam_->step();
+    }
+  }
+
+  void save(TrainState& state) const {
+    const auto copy = [](const torch::Tensor& from) {
+      return std::vector<float>(from.data_ptr<float>(), from.data_ptr<float>() + from.numel());
+    };
+    const auto from = [&](const auto& own) {
+      state.n_updates = own.step();
+      state.first = copy(own.exp_avg());
+      state.second = copy(own.exp_avg_sq());
+    };
+    if (adamw_) {
+      from(state_of<torch::optim::AdamWParamState>(*adamw_));
+    } else {
+      from(state_of<torch::optim::AdamParamState>(*adam_));
+    }
+  }
+
+  void load(const TrainState& state) {
+    const auto into = [&](auto own) {
+      own->step(state.n_updates);
+      own->exp_avg(torch::tensor(state.first));
+      own->exp_avg_sq(torch::tensor(state.second));
+      return own;
+    };
+    const std::string key = c10::guts::to_string(parameters_.unsafeGetTensorImpl());
+    if (adamw_) {
+      adamw_->state()[key] = into(std::make_unique<torch::optim::AdamWParamState>());
+    } else {
+      adam_->state()[key] = into(std::make_unique<torch::optim::AdamParamState>());
+    }
+  }
+
+ private:
+  template <class Options>
+  static Options& options(torch::optim::Optimizer& optimiser) {
+    return static_cast<Options&>(optimiser.param_groups()[0].options());
+  }
+  template <class State>
+  const State& state_of(torch::optim::Optimizer& optimiser) const {
+    return static_cast<const State&>(*optimiser.state().at(c10::guts::to_string(parameters_.unsafeGetTensorImpl())));
+  }
+
+  torch::Tensor parameters_;
+  std::unique_ptr<torch::optim::AdamW> adamw_;
+  std::unique_ptr<torch::optim::Adam> adam_;
+};
+
+class Training {
+ public:
+  Training(const TrainSettings& settings, const std::filesystem::path& directory, const TrainOptions& options)
+      : settings_(settings),
+        options_(options),
+        files_(directory),
+        data_(make_task(settings)),
+        network_(network_from_config(network_config(settings).dump(), "config.json")),
+        parameters_(network_, *draw_weights(network_.tensors, settings.seed)),
+        optimiser_(settings, with_gradient(parameters_)),
+        train_(to_batch(data_.train)),
+        eval_(to_batch(data_.eval)),
+        n_train_(static_cast<Index>(data_.train.samples.size())),
+        steps_per_epoch_((n_train_ + settings.batch - 1) / settings.batch) {
+    status_.n_steps = settings.n_epochs * steps_per_epoch_;
+    history_.command = "train";
+    history_.manifest = base_manifest();
+    add(history_.manifest, "torch", std::string(TORCH_VERSION));
+    add(history_.manifest, "settings", to_json(settings).dump());
+  }
+
+  Trained run() {
+    begin();
+    for (; status_.epoch < settings_.n_epochs; ++status_.epoch) {
+      if (!epoch()) return {false, history_};
+    }
+    return {true, history_};
+  }
+
+ private:
+  static torch::Tensor with_gradient(const Parameters& parameters) {
+    torch::Tensor flat = parameters.flat();
+    flat.mutable_grad() = parameters.gradient();
+    return flat;
+  }
+
+  void begin() {
+    const auto there = files_.settings();
+    if (there && !options_.resume) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}: has a training already; --resume continues it", files_.directory().string()));
+    }
+    if (there && *there != settings_) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}: has a training with other settings ({}); give the same, or another "
+                              "directory",
+                              files_.directory().string(), difference(*there)));
+    }
+    if (!there) files_.write_settings(settings_);
+    const auto state = there ? files_.state(settings_, parameters_.flat().numel()) : std::nullopt;
+    if (!state) {
+      files_.write_data(data_);
+      evaluate();  // before the first step
+      return;
+    }
+    std::ranges::copy(state->parameters, parameters_.flat().data_ptr<float>());
+    optimiser_.load(*state);
+    status_.epoch = state->epoch;
+    status_.step = state->epoch * steps_per_epoch_;
+    history_.rows = state->history.rows;
+    files_.write_model(network_, state->parameters, history_);
+  }
+
+  std::string difference(const TrainSettings& other) const {
+    std::string out;
+    const nlohmann::json there = to_json(other);
+    const nlohmann::json here = to_json(settings_);
+    for (const auto& [key, value] : here.items()) {
+      if (there.at(key) != value) {
+        out += fmt::format("{}{} {} there, {} here", out.empty() ? "" : ", ", key, there.at(key).dump(), value.dump());
+      }
+    }
+    return out;
+  }
+
+  std::vector<std::int64_t> order() const {
+    std::vector<std::int64_t> rows(static_cast<std::size_t>(n_train_));
+    std::iota(rows.begin(), rows.end(), 0);
+    if (!settings_.shuffle) return rows;
+    std::vector<std::uint32_t> keys(rows.size());
+    fill_bits(random_key(settings_.seed, fmt::format("order {}", status_.epoch)), 0, keys);
+    std::ranges::stable_sort(rows, {}, [&](std::int64_t row) { return keys[static_cast<std::size_t>(row)]; });
+    return rows;
+  }
+
+  bool epoch() {
+    const std::vector<std::int64_t> rows = order();
+    // Drawn anew for each epoch, from its number: resuming needs no generator's state.
+    const auto generator = at::make_generator<at::CPUGeneratorImpl>(
+        random_key(settings_.seed, fmt::format("dropout {}", status_.epoch)).value);
+    Autograd domain(parameters_, settings_.dropout, generator);
+    Score score;
+    for (Index first = 0; first < n_train_; first += settings_.batch) {
+      const Index count = std::min(settings_.batch, n_train_ - first);
+      const torch::Tensor which =
+          torch::from_blob(const_cast<std::int64_t*>(rows.data() + first), {count}, torch::kInt64);
+      step(domain, select(train_, which), score);
+      status_.loss = score.mean_loss();
+      status_.accuracy = score.accuracy().value_or(0);
+      ++status_.step;
+      if (options_.step && !options_.step(status_)) return false;
+    }
+    finish_epoch(score);
+    return true;
+  }
+
+  void step(Autograd& domain, const Batch& batch, Score& score) {
+    const torch::Tensor output = domain.forward(network_, batch);
+    const torch::Tensor loss = loss_of(output, batch);
+    const double value = loss.item<double>();
+    if (!std::isfinite(value)) {
+      throw Error(ErrorKind::kNumerical,
+                  fmt::format("loss is {} at step {} (epoch {}); a smaller learning rate may help", value, status_.step,
+                              status_.epoch));
+    }
+    score.add(value, output.detach(), batch);
+    parameters_.gradient().zero_();
+    loss.backward();
+    const torch::NoGradGuard no_gradient;
+    if (settings_.as_published && settings_.task == "sort") forget_digit_zero();
+    if (options_.monitor) watch_gradients();
+    if (settings_.clip > 0) {
+      const double norm = parameters_.gradient().norm().item<double>();
+      if (norm > settings_.clip) parameters_.gradient().mul_(settings_.clip / norm);
+    }
+    optimiser_.step(learning_rate(settings_, status_.step, steps_per_epoch_));
+  }
+
+  void forget_digit_zero() {
+    parameters_.gradient_of(std::get<TokenInput>(network_.input.source).words.tensor)[0].zero_();
+  }
+
+  void watch_gradients() {
+    for (const SubLayer& layer : network_.layers) {
+      const auto* a = std::get_if<Attention>(&layer.f);
+      if (!a) continue;
+      for (const auto& [name, f] : {std::pair("gradient.q", &a->q), {"gradient.k", &a->k}, {"gradient.v", &a->v}}) {
+        gradients_[{name, layer.block}].add(parameters_.gradient_of(f->w.tensor).norm().item<double>());
+      }
+    }
+  }
+
+  Row& row(std::string metric, std::string kind, Index epoch) {
+    Row& out = history_.rows.emplace_back();
+    out.model = settings_.task;
+    out.metric = std::move(metric);
+    out.kind = std::move(kind);
+    out.step = epoch;
+    out.seed = settings_.seed;
+    return out;
+  }
+
+  void add_score(const Score& score, const char* kind, Index epoch) {
+    row("loss", kind, epoch).mean = score.mean_loss();
+    if (const auto accuracy = score.accuracy()) row("accuracy", kind, epoch).mean = accuracy;
+  }
+
+  void finish_epoch(const Score& score) {
+    const Index done = status_.epoch + 1;
+    add_score(score, "train", done);
+    row("learning_rate", "train", done).mean = learning_rate(settings_, status_.step - 1, steps_per_epoch_);
+    // What is evaluated on its training data costs a third of an epoch: not every time.
+    const Index every = settings_.task == "memorize" ? std::max<Index>(1, settings_.n_epochs / 10) : 1;
+    if (done % every == 0 || done == settings_.n_epochs) evaluate(done);
+    if (options_.monitor) monitor(done);
+    TrainState state;
+    state.epoch = done;
+    const float* values = parameters_.flat().data_ptr<float>();
+    state.parameters.assign(values, values + parameters_.flat().numel());
+    optimiser_.save(state);
+    state.history = history_;
+    files_.write_state(settings_, state);
+    files_.write_model(network_, state.parameters, history_);
+  }
+
+  void evaluate(Index epoch = 0) {
+    const torch::NoGradGuard no_gradient;
+    Autograd domain(parameters_, 0, {});
+    Score score;
+    const auto n = static_cast<std::int64_t>(data_.eval.samples.size());
+    for (std::int64_t first = 0; first < n; first += kEvalBatch) {
+      const Batch batch = select(eval_, torch::arange(first, std::min<std::int64_t>(n, first + kEvalBatch)));
+      const torch::Tensor output = domain.forward(network_, batch);
+      score.add(loss_of(output, batch).item<double>(), output, batch);
+    }
+    add_score(score, "eval", epoch);
+  }
+
+  // Of the first evaluation sequences: how alike their tokens are, by hidden state.
+  void monitor(Index epoch) {
+    const torch::NoGradGuard no_gradient;
+    Autograd domain(parameters_, 0, {});
+    const auto n = std::min<std::int64_t>(32, static_cast<std::int64_t>(data_.eval.samples.size()));
+    std::vector<torch::Tensor> states;
+    domain.forward(network_, select(eval_, torch::arange(n)), &states);
+    for (std::size_t l = 0; l < states.size(); ++l) {
+      Statistics residual;
+      Statistics cosine;
+      for (std::int64_t s = 0; s < n; ++s) {
+        const Matrix<float> x = to_matrix(states[l][s]);
+        const auto& valid = data_.eval.samples[static_cast<std::size_t>(s)].valid;
+        const CentredNorms norms = centred_norms<float>(x, valid);
+        residual.add(norms.residual.composite() / norms.state.composite());
+        cosine.add(cosines<float>(x, valid).mean);
+      }
+      for (const auto& [name, values] :
+           {std::pair("relative_residual.composite", &residual), {"cosine.mean", &cosine}}) {
+        Row& out = row(name, "eval", epoch);
+        out.layer = static_cast<Index>(l);
+        set(out, *values);
+      }
+    }
+    for (const auto& [key, values] : gradients_) {
+      Row& out = row(key.first, "train", epoch);
+      out.layer = key.second;
+      set(out, values);
+    }
+    gradients_.clear();
+  }
+
+  TrainSettings settings_;
+  const TrainOptions& options_;
+  TrainingFiles files_;
+  TaskData data_;
+  Network network_;
+  Parameters parameters_;
+  Optimiser optimiser_;
+  Batch train_, eval_;
+  Index n_train_, steps_per_epoch_;
+  TrainStatus status_;
+  Result history_;
+  std::map<std::pair<std::string, Index>, Statistics> gradients_;
+};
+
+}  // namespace
+
+Trained run_training(const TrainSettings& settings, const std::filesystem::path& directory,
+                     const TrainOptions& options) {
+  at::set_num_threads(1);  // of this thread
+  return Training(settings, directory, options).run();
+}
+
+}  // namespace rankfall

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# kill_test.sh RANKFALL: training that is killed at random moments loses at most an epoch, and resumed ends at the same bits;
+# SIGINT and SIGTERM stop it cleanly.
+set -euo pipefail
+
+rankfall=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+options=(--quick --train 300 --eval 50 --layers 2 --quiet)
+whole=("${options[@]}" --epochs 8)
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+# The number of complete epochs.
+epochs() { grep -aoE '"epoch":"[0-9]+"' "$1/state.safetensors" 2> /dev/null | grep -oE '[0-9]+' || echo 0; }
+
+"$rankfall" train sort -o "$dir/whole" "${whole[@]}" > /dev/null
+[[ $(epochs "$dir/whole") == 8 ]] || fail "a whole training has 8 epochs"
+
+for moment in 0.3 0.6 0.9 1.1 1.3 1.6; do
+  "$rankfall" train sort -o "$dir/killed" --resume "${whole[@]}" > /dev/null &
+  sleep "$moment"
+  kill -9 $! 2> /dev/null || true
+  wait $! 2> /dev/null || true
+  [[ -d $dir/killed ]] || continue
+  left=$(find "$dir/killed" -type f | grep -vE '/(config|training|history)\.json$|/(model|task|state)\.safetensors$' || true)
+  [[ -z $left ]] || fail "left behind: $left"
+  if [[ -e $dir/killed/model.safetensors ]]; then
+    "$rankfall" measure "$dir/killed" --samples 1 --tokens 8 --quiet > /dev/null || fail "a killed training's model is sound"
+  fi
+done
+before=$(epochs "$dir/killed")
+"$rankfall" train sort -o "$dir/killed" --resume "${whole[@]}" > /dev/null
+[[ $(epochs "$dir/killed") == 8 ]] || fail "resumed after $before epochs it ends"
+for file in model.safetensors state.safetensors history.json; do
+  cmp -s "$dir/whole/$file" "$dir/killed/$file" || fail "$file differs after kill -9 and --resume"
+done
+
+for signal in INT TERM; do
+  status=0
+  "$rankfall" train sort -o "$dir/$signal" "${options[@]}" --epochs 500 > /dev/null 2> "$dir/$signal.err" &
+  child=$!
+  for _ in $(seq 100); do
+    [[ -e $dir/$signal/model.safetensors ]] && break
+    sleep 0.1
+  done
+  kill "-$signal" "$child"
+  wait "$child" || status=$?
+  [[ $status == 130 ]] || fail "SIG$signal ends with 130, found $status"
+  grep -q -- --resume "$dir/$signal.err" || fail "SIG$signal says how to go on"
+done
+echo ok
