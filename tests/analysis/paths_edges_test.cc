@@ -2,40 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "model/path_networks.h"
+#include "analysis/path_rows.h"
 #include <rankfall/error.h>
 #include <rankfall/paths.h>
 #include <rankfall/report.h>
 
 namespace rankfall {
 namespace {
-
-Model toy(const std::string& rest = "") {
-  return with_biases(open_model("san:layers=4,heads=3,dim=12,vocab=30,std=0.5,mlp=8,norm=post" + rest, 4), 4);
-}
-
-struct Key {
-  std::string metric;
-  std::optional<Index> layer = {}, length = {};
-  std::string origin = "", kind = "";
-  std::optional<Index> k = {};
-};
-
-std::vector<const Row*> all(const Result& result, const Key& key) {
-  std::vector<const Row*> rows;
-  for (const Row& row : result.rows) {
-    if (row.metric == key.metric && row.layer == key.layer && row.length == key.length && row.origin == key.origin &&
-        row.kind == key.kind && row.k == key.k) {
-      rows.push_back(&row);
-    }
-  }
-  return rows;
-}
-double value(const Result& result, const Key& key) {
-  const auto rows = all(result, key);
-  if (rows.size() != 1) throw std::runtime_error(fmt::format("{} rows {}", rows.size(), key.metric));
-  return rows[0]->mean.value();
-}
 
 TEST(Paths, RefusesWhatCannotBe) {
   const std::vector<std::string> models = {"san:layers=2,heads=2,dim=4,vocab=9"};

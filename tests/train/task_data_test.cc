@@ -8,6 +8,16 @@
 namespace rankfall {
 namespace {
 
+double share_of_ones(const TaskSet& set) {
+  double ones = 0;
+  double n = 0;
+  for (const auto& labels : set.labels) {
+    for (const auto label : labels) ones += label;
+    n += static_cast<double>(labels.size());
+  }
+  return ones / n;
+}
+
 TEST(TaskData, SortingIsSortedAndGuessingByPositionHasItsShare) {
   TrainSettings s = default_settings("sort", false);
   s.n_train = 20'000;
@@ -62,13 +72,7 @@ TEST(TaskData, HullCornersAreThose) {
 TEST(TaskData, HullShareOfCorners) {
   TrainSettings s = default_settings("hull", false);
   const TaskData data = make_task(s);
-  double corners = 0;
-  double n = 0;
-  for (const auto& labels : data.train.labels) {
-    for (const auto label : labels) corners += label;
-    n += static_cast<double>(labels.size());
-  }
-  EXPECT_NEAR(corners / n, 0.596, 0.01);
+  EXPECT_NEAR(share_of_ones(data.train), 0.596, 0.01);
   Matrix<double> line(4, 2);
   line << 0, 0, 1, 1, 2, 2, 3, 3;
   EXPECT_EQ(hull_corners(line), (std::vector<bool>{true, false, false, true}));
@@ -77,13 +81,7 @@ TEST(TaskData, HullShareOfCorners) {
 TEST(TaskData, MemorizeHasFairLabelsAndIsAskedWhatItLearned) {
   const TaskData data = make_task(default_settings("memorize", true));
   EXPECT_EQ(data.train.labels, data.eval.labels);
-  double ones = 0;
-  double n = 0;
-  for (const auto& labels : data.train.labels) {
-    for (const auto label : labels) ones += label;
-    n += static_cast<double>(labels.size());
-  }
-  EXPECT_NEAR(ones / n, 0.5, 0.05);
+  EXPECT_NEAR(share_of_ones(data.train), 0.5, 0.05);
 }
 
 TEST(TaskData, CircleGoesAStepFurther) {
