@@ -173,6 +173,15 @@ void check_settings(const TrainSettings& s) {
   positive(s.width, "the width");
   positive(s.batch, "the batch");
   positive(s.n_epochs, "the number of epochs");
+  // A sequence takes some 200 bytes beside its tokens.
+  constexpr Index kMostSequences = 10'000'000;
+  constexpr Index kMostTokens = 200'000'000;
+  for (const Index n : {s.n_train, s.n_eval}) {
+    if (n > kMostSequences || n > kMostTokens / s.n_tokens) {
+      refuse(fmt::format("{} sequences of {} tokens; expected at most {} sequences and {} tokens in all", n, s.n_tokens,
+                         kMostSequences, kMostTokens));
+    }
+  }
   if (s.width % s.n_heads != 0) refuse(fmt::format("{} heads do not divide the width {}", s.n_heads, s.width));
   if (takes_tokens(s)) positive(s.n_symbols, "the number of symbols");
   if (s.task == "hull" && s.n_tokens < 3) refuse("a convex hull needs 3 points");

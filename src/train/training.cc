@@ -405,7 +405,13 @@ class Training {
 Trained run_training(const TrainSettings& settings, const std::filesystem::path& directory,
                      const TrainOptions& options) {
   at::set_num_threads(1);  // of this thread
-  return Training(settings, directory, options).run();
+  try {
+    return Training(settings, directory, options).run();
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    if (text.find("allocate memory") != std::string::npos) throw std::bad_alloc();
+    throw std::runtime_error("libtorch: " + text);
+  }
 }
 
 }  // namespace rankfall

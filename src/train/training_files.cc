@@ -1,10 +1,14 @@
 #include "train/training_files.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "io/atomic_file.h"
 #include "io/dtype.h"
@@ -96,6 +100,17 @@ TrainingFiles::TrainingFiles(std::filesystem::path directory) : directory_(std::
     throw Error(ErrorKind::kInput,
                 fmt::format("{}: cannot make this directory: {}", directory_.string(), error.message()));
   }
+  // A lock on the directory itself: nothing is left behind, however the process ends.
+  lock_ = open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(lock_);
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{}: another training is writing to this directory", directory_.string()));
+  }
+}
+
+TrainingFiles::~TrainingFiles() {
+  if (lock_ >= 0) close(lock_);
 }
 
 std::optional<TrainSettings> TrainingFiles::settings() const {

@@ -23,8 +23,11 @@ struct TrainState {
 // The files of a training's directory (training.h).
 class TrainingFiles {
  public:
-  // Makes the directory.
+  // Makes the directory and keeps others out of it while this lives (Error, kUsage, where one is in).
   explicit TrainingFiles(std::filesystem::path directory);
+  ~TrainingFiles();
+  TrainingFiles(const TrainingFiles&) = delete;
+  TrainingFiles& operator=(const TrainingFiles&) = delete;
 
   // The settings of the training that is there, if one is.
   std::optional<TrainSettings> settings() const;
@@ -40,6 +43,7 @@ class TrainingFiles {
 
  private:
   std::filesystem::path directory_;
+  int lock_ = -1;
 };
 
 }  // namespace rankfall

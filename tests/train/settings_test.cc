@@ -36,6 +36,8 @@ TEST(Settings, RefuseWhatCannotBe) {
   refused([](TrainSettings& s) { s.learning_rate = -1; });
   refused([](TrainSettings& s) { s.learning_rate = NAN; });
   refused([](TrainSettings& s) { s.text = "text"; });
+  refused([](TrainSettings& s) { s.n_train = 100'000'000; });
+  refused([](TrainSettings& s) { s.n_tokens = Index{1} << 62; });
   refused([](TrainSettings& s) { s.outer_skip = true; });
   nlohmann::json json = to_json(default_settings("sort", true));
   json["batch"] = "many";

@@ -120,6 +120,10 @@ TEST_F(TrainingTest, RefusesOtherDirectories) {
   std::ofstream(folder_ / "b/config.json") << "{}";
   EXPECT_THROW(run_training(small(), folder_ / "b", {.resume = true, .monitor = false, .step = {}}), Error);
   EXPECT_EQ(bytes(folder_ / "b/config.json"), "{}");
+  {
+    const TrainingFiles inside(folder_ / "a");
+    EXPECT_THROW(run_training(small(), folder_ / "a", {.resume = true, .monitor = false, .step = {}}), Error);
+  }
   // A state that is broken is said, not used.
   fs::resize_file(folder_ / "a/state.safetensors", 100);
   EXPECT_THROW(run_training(small(), folder_ / "a", {.resume = true, .monitor = false, .step = {}}), Error);
