@@ -356,10 +356,11 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
     const double common = top + x.r.log;
     const double log_product = log_of(by_column.maxCoeff()) + log_of(*std::ranges::max_element(by_row));
     add_one("certified", {}, log_measured, common + log_product / 2, log_input, "", true);
-    log_certified_f = common + log_of(entries.stableNorm());
+    log_certified_f = common + log_of(norms<double>(entries).frobenius);
     ScaledMatrix centred = m;
     centred.value.rowwise() -= m.value.colwise().mean().eval();
-    add_one("certified_frobenius", {}, log_norm(m, centred.value.stableNorm()), log_certified_f, log_input_f, "", true);
+    add_one("certified_frobenius", {}, log_norm(m, norms<double>(centred.value).frobenius), log_certified_f,
+            log_input_f, "", true);
   } else {
     add_one("certified", {}, log_measured, kInfinity, log_input, keys, true);
   }
@@ -384,7 +385,8 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
           log_norm(x.r, input_spread.maxCoeff()), "", true)
       .log_allowed = log_bound + log_of(bound.maxCoeff());  // of the widest channel, as what enters
   // Numbers in an interval of length s differ from their mean by s^2 / 4 in mean square at most.
-  const double log_dobrushin_f = log_bound + log_of(std::sqrt(static_cast<double>(x.n())) * bound.stableNorm() / 2);
+  const double log_dobrushin_f =
+      log_bound + log_of(std::sqrt(static_cast<double>(x.n())) * norms<double>(bound).frobenius / 2);
   out.log_output = std::min(log_certified_f, log_dobrushin_f);
   return out;
 }

@@ -255,14 +255,16 @@ std::map<std::string, double> baselines(const TaskFile& task) {
 // A directory of a training, or the ones in it.
 std::vector<std::string> trainings(const std::string& directory) {
   namespace fs = std::filesystem;
-  if (fs::exists(fs::path(directory) / "config.json")) return {directory};
-  std::vector<std::string> found;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    if (fs::exists(entry.path() / "config.json") && fs::exists(entry.path() / "task.safetensors")) {
-      found.push_back(entry.path().string());
+  if (fs::exists(fs::path(directory) / "config.json", error)) return {directory};
+  std::vector<std::string> found;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code other;
+    if (fs::exists(entry->path() / "config.json", other) && fs::exists(entry->path() / "task.safetensors", other)) {
+      found.push_back(entry->path().string());
     }
   }
+  if (error) throw Error(ErrorKind::kInput, fmt::format("{}: {}", directory, error.message()));
   if (found.empty()) {
     throw Error(ErrorKind::kInput, fmt::format("{}: no training in it; expected a directory that rankfall train wrote "
                                                "(config.json, model.safetensors, task.safetensors)",
@@ -341,8 +343,17 @@ Result effectiveness(std::span<const std::string> directories, const Effectivene
   double done = 0;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     Rows rows(directories[g], result);
+    Sizes first;
     for (std::size_t i = 0; i < groups[g].size(); ++i) {
       const Model model = open_model(groups[g][i], 0);
+      if (i == 0) first = model.network.sizes;
+      const Sizes& sizes = model.network.sizes;
+      if (sizes.n_blocks != first.n_blocks || sizes.n_heads != first.n_heads || sizes.vocab != first.vocab) {
+        throw Error(ErrorKind::kUsage,
+                    fmt::format("{} and {}: different networks or tasks; trainings of one directory are "
+                                "averaged",
+                                groups[g][0], groups[g][i]));
+      }
       TaskFile task = read_task(model);
       if (options.n_samples && *options.n_samples < static_cast<Index>(task.samples.size())) {
         task.samples.resize(static_cast<std::size_t>(*options.n_samples));

@@ -66,6 +66,10 @@ TaskFile read_task(const Model& model) {
       if (sample.valid[t] == 0) labels[t] = -1;
     }
   }
+  const bool any = std::ranges::any_of(task.labels, [](const auto& labels) {
+    return std::ranges::any_of(labels, [](auto label) { return label >= 0; });
+  });
+  if (!any) throw Error(ErrorKind::kInput, fmt::format("{}: no token has a label", path.string()));
   return task;
 }
 

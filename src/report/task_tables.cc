@@ -97,7 +97,7 @@ std::string circle_tables(const Result& result, const TableOptions& options) {
   TableText out(options);
   std::map<std::string, LayerBlock> tables;
   std::vector<std::string> order;
-  constexpr std::array<std::string_view, 4> kMetrics = {"loss", "distance.left", "distance.rate", "track.turns"};
+  constexpr std::array<std::string_view, 4> kMetrics = {"loss.relative", "distance.left", "fall.steps", "track.turns"};
   for (const RowGroup& group : by_variant(result)) {
     LayerBlock& table = tables[group.model];
     if (table.variants.empty()) {
@@ -106,9 +106,10 @@ std::string circle_tables(const Result& result, const TableOptions& options) {
       table.metric = "distance.left";
       table.unit = "network";
       table.title =
-          "after the recurrence: loss of training, distance of the two tracks beside their first, its factor a step, "
-          "turns about the centre";
-      table.variants = {"loss", "distance left", "rate", "turns"};
+          "after the recurrence: loss beside that of standing still, distance of the two tracks beside their first, "
+          "steps "
+          "of its fall from 90 % to 1 %, turns about the centre";
+      table.variants = {"loss", "distance left", "steps", "turns"};
       table.cells.resize(table.variants.size());
     }
     table.layers.push_back(static_cast<Index>(table.layers.size()));
@@ -122,7 +123,7 @@ std::string circle_tables(const Result& result, const TableOptions& options) {
     out.block(tables[model]);
     for (const RowGroup& group : by_variant(result)) {
       if (group.model != model) continue;
-      for (const Row* row : with_metric(group.rows, "distance.rate")) {
+      for (const Row* row : with_metric(group.rows, "distance.left")) {
         out.lines(fmt::format("{}: {}", group.variant, row->verdict));
       }
     }

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numbers>
 #include <optional>
@@ -67,7 +69,11 @@ struct CircleJob {
 
 std::vector<CircleJob> jobs_of(const CircleCommand& command) {
   std::vector<CircleJob> jobs;
+  std::vector<Index> widths;
   for (const Index width : command.widths) {
+    if (std::ranges::find(widths, width) == widths.end()) widths.push_back(width);
+  }
+  for (const Index width : widths) {
     for (const CircleVariant& variant : command.as_published ? kPublished : kVariants) {
       TrainSettings s = command.as_published ? published_settings("circle") : default_settings("circle", command.quick);
       s.width = width;
@@ -108,25 +114,26 @@ std::vector<Matrix<double>> tracks(const CircleJob& job, Index n_steps) {
   return out;
 }
 
-// Factor per step of the distance between the tracks: exp of the least-squares slope of its logarithm, over the steps
-// before it falls below a millionth of its start, where a constant answer begins.
-std::optional<double> rate_of(const std::vector<double>& distances) {
-  double n = 0;
-  double t_sum = 0;
-  double y_sum = 0;
-  double tt = 0;
-  double ty = 0;
-  for (std::size_t t = 0; t < distances.size() && distances[t] > 1e-6 * distances[0]; ++t) {
-    const auto x = static_cast<double>(t);
-    const double y = std::log(distances[t]);
-    n += 1;
-    t_sum += x;
-    y_sum += y;
-    tt += x * x;
-    ty += x * y;
+// How the distance between the tracks falls: not at all for a while, then from nine tenths of its start to a hundredth.
+struct Fall {
+  std::optional<Index> begins, ends;  // the first step below 0.9, and below 0.01, of the start
+  // Factor per step, geometric mean from the step before `begins` to `ends`.
+  std::optional<double> rate;
+};
+Fall fall_of(const std::vector<double>& distances) {
+  Fall fall;
+  for (std::size_t t = 0; t < distances.size(); ++t) {
+    const double left = distances[t] / distances[0];
+    if (left >= 0.9) fall = {};  // it went up again
+    if (left < 0.9 && !fall.begins) fall.begins = static_cast<Index>(t);
+    if (left < 0.01 && !fall.ends) fall.ends = static_cast<Index>(t);
   }
-  const double spread = tt - t_sum * t_sum / n;
-  return n >= 2 && spread > 0 ? std::optional(std::exp((ty - t_sum * y_sum / n) / spread)) : std::nullopt;
+  if (fall.ends && fall.begins) {
+    const auto n = static_cast<double>(*fall.ends - *fall.begins + 1);
+    const double low = std::max(distances[static_cast<std::size_t>(*fall.ends)], 1e-16 * distances[0]);
+    fall.rate = std::pow(low / distances[static_cast<std::size_t>(*fall.begins - 1)], 1 / n);
+  }
+  return fall;
 }
 
 // Turns about the centre that the first track makes, of (steps - 1) / 1000 that it should.
@@ -140,7 +147,19 @@ double turns_of(const std::vector<Matrix<double>>& states) {
   return angle / (2 * std::numbers::pi);
 }
 
-void add_tracks(const CircleJob& job, const std::vector<Matrix<double>>& states, Result& result) {
+// The loss of saying that nothing moves.
+double standing_still(const TrainSettings& settings) {
+  TrainSettings plain = settings;
+  plain.outer_skip = false;
+  const TaskData data = make_task(plain);
+  double sum = 0;
+  for (std::size_t i = 0; i < data.eval.samples.size(); ++i) {
+    sum += (data.eval.targets[i] - std::get<Features>(data.eval.samples[i].content).values).squaredNorm();
+  }
+  return sum / static_cast<double>(data.eval.samples.size());
+}
+
+void add_tracks(const CircleJob& job, const std::vector<Matrix<double>>& states, double loss, Result& result) {
   const auto row = [&](const char* metric, std::optional<Index> step) -> Row& {
     Row& out = result.rows.emplace_back();
     out.model = job.model;
@@ -162,11 +181,21 @@ void add_tracks(const CircleJob& job, const std::vector<Matrix<double>>& states,
     distances.push_back((states[t].row(0) - states[t].row(1)).norm());
     row("distance", static_cast<Index>(t)).mean = distances.back();
   }
-  Row& rate = row("distance.rate", {});
-  rate.mean = rate_of(distances);
+  const Fall fall = fall_of(distances);
   const double left = distances.back() / distances[0];
-  rate.verdict = left < 0.01 ? "the tracks meet" : left < 0.5 ? "the tracks approach" : "the tracks stay apart";
-  row("distance.left", {}).mean = left;
+  const double still = standing_still(job.job.settings);
+  Row& verdict = row("distance.left", {});
+  if (std::isfinite(left)) verdict.mean = left;
+  const char* tracks = !(left < 1e6) ? "the tracks leave the circle"
+                       : left < 0.01 ? "the tracks meet"
+                       : left < 0.5  ? "the tracks approach"
+                                     : "the tracks stay apart";
+  verdict.verdict = fmt::format("{}{}", tracks, loss < 0.1 * still ? "" : "; it did not learn the step");
+  row("distance.rate", {}).mean = fall.rate;
+  if (fall.begins) row("fall.begins", {}).mean = static_cast<double>(*fall.begins);
+  if (fall.ends) row("fall.steps", {}).mean = static_cast<double>(*fall.ends - *fall.begins + 1);
+  row("loss", {}).mean = loss;
+  row("loss.relative", {}).mean = loss / still;
   row("track.turns", {}).mean = turns_of(states);
 }
 
@@ -185,13 +214,16 @@ void run(const CircleCommand& command) {
   add(result.manifest, "seed", command.seed);
   add(result.manifest, "as_published", command.as_published);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    add_tracks(jobs[j], tracks(jobs[j], command.n_steps), result);
+    double loss = std::numeric_limits<double>::quiet_NaN();
     for (const Row& row : trained[j].history.rows) {
-      if (row.metric != "loss" || row.kind != "eval" || row.step != jobs[j].job.settings.n_epochs) continue;
-      Row& loss = result.rows.emplace_back(row);
-      loss.model = jobs[j].model;
-      loss.variant = jobs[j].variant;
+      if (row.metric == "loss" && row.kind == "eval" && row.mean) loss = *row.mean;
     }
+    add_tracks(jobs[j], tracks(jobs[j], command.n_steps), loss, result);
+  }
+  if (command.as_published) {
+    std::vector<std::string> notes = {"as published, that is with:"};
+    for (const std::string& oddity : published_oddities(jobs[1].job.settings)) notes.push_back("  " + oddity);
+    add(result.manifest, "notes", notes);
   }
   const std::filesystem::path directory = command.directory;
   save(result, directory / "circle.json", Format::kJson, {});

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "linalg/gemm.h"
+#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -74,7 +75,7 @@ class Jobs {
   void work() {
     for (std::size_t j = next_++; j < jobs_.size(); j = next_++) {
       trained_[j].complete = false;
-      if (stop_asked || failed_) continue;
+      if (stop_asked) continue;
       TrainOptions options;
       options.resume = options_.resume;
       options.monitor = options_.monitor;
@@ -82,13 +83,14 @@ class Jobs {
         const std::lock_guard lock(mutex_);
         status_[j] = status;
         latest_ = j;
-        return !stop_asked && !failed_;
+        return !stop_asked.load();
       };
       try {
         trained_[j] = run_training(jobs_[j].settings, jobs_[j].directory, options);
+      } catch (const Error& error) {
+        errors_[j] = std::make_exception_ptr(Error(error.kind(), fmt::format("{}: {}", jobs_[j].name, error.what())));
       } catch (...) {
         errors_[j] = std::current_exception();
-        failed_ = true;
       }
       const std::lock_guard lock(mutex_);
       status_[j].step = std::max<Index>(1, status_[j].n_steps);  // also where nothing was left to do
@@ -100,7 +102,7 @@ class Jobs {
     std::unique_lock lock(mutex_);
     while (n_running_ > 0) {
       changed_.wait_for(lock, std::chrono::milliseconds(100));
-      if (!options_.progress) continue;
+      if (!options_.progress || n_running_ == 0) continue;
       double done = 0;
       for (const TrainStatus& status : status_) {
         done += static_cast<double>(status.step) / static_cast<double>(std::max<Index>(1, status.n_steps));
@@ -108,7 +110,9 @@ class Jobs {
       const TrainStatus& now = status_[latest_];
       std::string what = fmt::format("{} epoch {} loss {:.3g}", jobs_[latest_].name, now.epoch + 1, now.loss);
       if (now.accuracy > 0) what += fmt::format(" accuracy {:.3f}", now.accuracy);
+      lock.unlock();  // a terminal that blocks must not block training
       options_.progress(done, static_cast<double>(jobs_.size()), what);
+      lock.lock();
     }
   }
 
@@ -121,7 +125,7 @@ class Jobs {
   std::vector<Trained> trained_;
   std::vector<std::exception_ptr> errors_;
   std::atomic<std::size_t> next_ = 0;
-  std::atomic<bool> failed_ = false;
+
   std::size_t n_running_ = 0;
 };
 

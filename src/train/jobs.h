@@ -22,8 +22,8 @@ struct JobOptions {
 };
 
 // All trainings, several at a time, each on one thread: what comes out does not depend on how many. SIGINT and SIGTERM
-// stop all of them cleanly: then those without `complete` are to be resumed. The first job's error is rethrown after
-// the others ended.
+// stop all of them cleanly: then those without `complete` are to be resumed. A job that fails does
+// not stop the others; the first error, with the job's name, is rethrown at the end.
 std::vector<Trained> run_jobs(const std::vector<TrainJob>& jobs, const JobOptions& options);
 
 }  // namespace rankfall

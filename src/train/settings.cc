@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -29,6 +30,7 @@ void each_field(Settings& s, const Visit& visit) {
   visit("outer_skip", s.outer_skip);
   visit("text", s.text);
   visit("tokenizer", s.tokenizer);
+  visit("text_digest", s.text_digest);
   visit("n_blocks", s.n_blocks);
   visit("n_heads", s.n_heads);
   visit("width", s.width);
@@ -145,19 +147,30 @@ TrainSettings published_settings(std::string_view task) {
   return s;
 }
 
-std::vector<std::string> published_oddities(std::string_view task) {
-  if (task == "sort") {
-    return {"learning rate 1e-5, at which Adam moves a weight by 0.022 at most in all 2,210 steps",
-            "the same order of batches in every epoch", "digit 0 is taken for padding: its embedding gets no gradient"};
+std::vector<std::string> published_oddities(const TrainSettings& s) {
+  std::vector<std::string> out;
+  if (!s.as_published) return out;
+  const auto steps = static_cast<double>(s.n_epochs * ((s.n_train + s.batch - 1) / s.batch));
+  if (s.learning_rate <= 1e-5) {
+    out.push_back(fmt::format("learning rate {}, at which Adam moves a weight by about {:.2g} at most in all {} steps",
+                              s.learning_rate, s.learning_rate * steps, steps));
   }
-  if (task == "hull") return {"learning rate 1e-5", "the same order of batches in every epoch"};
-  if (task == "memorize") {
-    return {"an MLP in every block, which the text excludes (a name was bound to the wrong argument)",
-            "no positions: equal tokens of a sequence get equal answers, which caps the accuracy"};
+  if (!s.shuffle) out.emplace_back("the same order of batches in every epoch");
+  if (s.task == "sort") out.emplace_back("digit 0 is taken for padding: its embedding gets no gradient");
+  if (s.task == "memorize" && s.mlp > 0) {
+    out.emplace_back("an MLP in every block, which the text excludes (a name was bound to the wrong argument)");
   }
-  return {"learning rate 1e-5", "batches in the order of the arc",
-          "skip connection and norm stay inside the block also where 'no skip' is meant",
-          "the outer skip adds the previous batch in training, and the sum of all outputs in the recurrence"};
+  if (s.task == "memorize" && !s.positions) {
+    out.emplace_back("no positions: equal tokens of a sequence get equal answers, which caps the accuracy");
+  }
+  if (s.task == "circle" && s.attn_skip) {
+    out.emplace_back("skip connection and norm stay inside the block also where 'no skip' is meant");
+  }
+  if (s.outer_skip) {
+    out.emplace_back(
+        "the outer skip adds the previous batch in training, and the sum of all outputs in the recurrence");
+  }
+  return out;
 }
 
 void check_settings(const TrainSettings& s) {
@@ -187,6 +200,14 @@ void check_settings(const TrainSettings& s) {
   if (s.task == "hull" && s.n_tokens < 3) refuse("a convex hull needs 3 points");
   if (s.task == "circle" && s.n_blocks != 1) refuse("circle is one block, applied again and again");
   if (s.outer_skip && !(s.task == "circle" && s.as_published)) refuse("an outer skip is the published circle's");
+  const auto one_of = [](const std::string& value, const char* what, std::initializer_list<const char*> names) {
+    if (std::ranges::find(names, value) == names.end()) refuse(fmt::format("{} '{}' is unknown", what, value));
+  };
+  one_of(s.norm, "norm", {"post", "pre", "none"});
+  one_of(s.init, "init", {"normal", "published"});
+  one_of(s.optimiser, "optimiser", {"adamw", "adam"});
+  one_of(s.schedule, "schedule", {"constant", "one-cycle", "linear", "steps"});
+  if (s.text == "-") refuse("--text -: the text is read again when training resumes; give a file");
   if (s.text.empty() != s.tokenizer.empty()) refuse("--text and --vocab go together");
   if (!s.text.empty() && s.task != "memorize") refuse("--text is for memorize");
   for (const auto& [value, what] : {std::pair(s.learning_rate, "learning rate"),
@@ -209,7 +230,13 @@ TrainSettings settings_from_json(const nlohmann::json& json, std::string_view wh
   each_field(settings, [&](const char* key, auto& value) {
     const auto found = json.find(key);
     if (found == json.end()) throw Error(ErrorKind::kInput, fmt::format("{}: no '{}'", where, key));
+    using T = std::remove_cvref_t<decltype(value)>;
+    const bool is_whole = std::is_same_v<T, Index> || std::is_same_v<T, std::uint64_t>;
     try {
+      if (is_whole && !found->is_number_integer()) {
+        throw Error(ErrorKind::kInput,
+                    fmt::format("{}: '{}' is {}, expected a whole number", where, key, found->dump()));
+      }
       found->get_to(value);
     } catch (const nlohmann::json::exception&) {
       throw Error(ErrorKind::kInput, fmt::format("{}: '{}' is {}", where, key, found->dump()));

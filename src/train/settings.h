@@ -23,6 +23,7 @@ struct TrainSettings {
   Index n_symbols = 0;            // digits, or words of the vocabulary; 0: real inputs
   bool outer_skip = false;        // circle as published: see published_oddities
   std::string text, tokenizer;    // memorize: a file and a directory instead of generated sequences
+  std::string text_digest;        // SHA-256 of the ids that the text became
 
   // Network.
   Index n_blocks = 0, n_heads = 0, width = 0;
@@ -54,8 +55,8 @@ std::vector<std::string> task_names();
 TrainSettings default_settings(std::string_view task, bool quick);
 // What the published code did.
 TrainSettings published_settings(std::string_view task);
-// What of it was a mistake and is repeated here, a sentence each.
-std::vector<std::string> published_oddities(std::string_view task);
+// What of the published code's mistakes these settings repeat, a sentence each.
+std::vector<std::string> published_oddities(const TrainSettings& settings);
 
 // Throws Error(kUsage) on what cannot be.
 void check_settings(const TrainSettings& settings);

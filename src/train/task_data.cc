@@ -4,11 +4,13 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
+#include "io/sha256.h"
 #include "train/text_ids.h"
 #include <rankfall/error.h>
 #include <rankfall/model.h>
@@ -110,6 +112,15 @@ void add_previous_batch(Index batch, TaskSet& set) {
 }
 
 }  // namespace
+
+std::string digest_of(const TaskSet& set) {
+  std::vector<std::int32_t> all;
+  for (const Sample& sample : set.samples) {
+    const auto& ids = std::get<TokenIds>(sample.content);
+    all.insert(all.end(), ids.begin(), ids.end());
+  }
+  return sha256(std::as_bytes(std::span(all)));
+}
 
 std::vector<bool> hull_corners(const Matrix<double>& points) {
   const auto n = static_cast<std::size_t>(points.rows());

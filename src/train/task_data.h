@@ -25,6 +25,9 @@ struct TaskData {
 // memorize is evaluated on what it learned.
 TaskData make_task(const TrainSettings& settings);
 
+// SHA-256 of the token ids of a set.
+std::string digest_of(const TaskSet& set);
+
 // The corners of the convex hull of points in the plane (x, y in a row each), by orientation. Points on an edge between
 // two corners are none.
 std::vector<bool> hull_corners(const Matrix<double>& points);

@@ -79,6 +79,7 @@ std::vector<TrainJob> jobs_of(const TrainCommand& command) {
     settings.seed = command.seed;
     const TaskData data = make_task(settings);
     settings.n_symbols = data.n_symbols;
+    settings.text_digest = digest_of(data.train);
     settings.n_train = settings.n_eval = static_cast<Index>(data.train.samples.size());
   }
   std::vector<TrainJob> jobs;
@@ -115,7 +116,7 @@ void print_summary(const TrainCommand& command, const std::vector<TrainJob>& job
   }
   if (command.as_published) {
     text += "as published, that is with:\n";
-    for (const std::string& oddity : published_oddities(command.task)) text += "  " + oddity + "\n";
+    for (const std::string& oddity : published_oddities(jobs[0].settings)) text += "  " + oddity + "\n";
   }
   text += fmt::format(
       "in {}: config.json, model.safetensors, task.safetensors, history.json\n",

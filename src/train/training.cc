@@ -214,12 +214,17 @@ class Training {
                               "directory",
                               files_.directory().string(), difference(*there)));
     }
-    if (!there) files_.write_settings(settings_);
+    // Also when resuming: whatever is missing or was changed is as it should be again.
+    files_.write_settings(settings_);
+    files_.write_data(data_);
     const auto state = there ? files_.state(settings_, parameters_.flat().numel()) : std::nullopt;
     if (!state) {
-      files_.write_data(data_);
       evaluate();  // before the first step
       return;
+    }
+    if (state->epoch > settings_.n_epochs) {
+      throw Error(ErrorKind::kInput, fmt::format("{}: a state after {} epochs of {}", files_.directory().string(),
+                                                 state->epoch, settings_.n_epochs));
     }
     std::ranges::copy(state->parameters, parameters_.flat().data_ptr<float>());
     optimiser_.load(*state);

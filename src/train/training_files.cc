@@ -85,7 +85,9 @@ class SetWriter {
 Index index_of(const std::map<std::string, std::string>& metadata, const std::string& key, std::string_view where) {
   Index value = -1;
   if (const auto found = metadata.find(key); found != metadata.end()) {
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
+    const std::string& text = found->second;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (end.ec != std::errc() || end.ptr != text.data() + text.size()) value = -1;
   }
   if (value < 0) throw Error(ErrorKind::kInput, fmt::format("{}: no number '{}' in its description", where, key));
   return value;
@@ -115,10 +117,10 @@ TrainingFiles::~TrainingFiles() {
 
 std::optional<TrainSettings> TrainingFiles::settings() const {
   const auto file = directory_ / kSettings;
-  if (!std::filesystem::exists(file)) {
+  if (!is_there(file)) {
     // Somebody else's model is not overwritten.
     for (const char* other : {"config.json", "model.safetensors"}) {
-      if (std::filesystem::exists(directory_ / other)) {
+      if (is_there(directory_ / other)) {
         throw Error(ErrorKind::kUsage,
                     fmt::format("{}: has a {} but no {}: not a directory of rankfall train; choose another",
                                 directory_.string(), other, kSettings));
@@ -130,6 +132,7 @@ std::optional<TrainSettings> TrainingFiles::settings() const {
 }
 
 void TrainingFiles::write_settings(const TrainSettings& settings) const {
+  // The settings first: a directory with a config.json alone is somebody else's.
   write_file_atomically(directory_ / kSettings, to_json(settings).dump(2) + '\n');
   write_file_atomically(directory_ / "config.json", network_config(settings).dump(2) + '\n');
 }
@@ -164,7 +167,7 @@ void TrainingFiles::write_model(const Network& network, std::span<const float> p
 
 std::optional<TrainState> TrainingFiles::state(const TrainSettings& settings, Index n_parameters) const {
   const auto file = directory_ / kState;
-  if (!std::filesystem::exists(file)) return {};
+  if (!is_there(file)) return {};
   const auto stored = SafetensorsFile::open(file);
   const auto& metadata = stored->metadata();
   const auto of = metadata.find("settings");
@@ -176,9 +179,9 @@ std::optional<TrainState> TrainingFiles::state(const TrainSettings& settings, In
   state.n_updates = index_of(metadata, "n_updates", file.string());
   const auto read = [&](const char* name, std::vector<float>& values) {
     const TensorInfo& tensor = stored->at(name);
-    if (tensor.size() != n_parameters) {
-      throw Error(ErrorKind::kInput, fmt::format("{}: '{}' has {} numbers, expected {}", file.string(), name,
-                                                 tensor.size(), n_parameters));
+    if (tensor.dtype != DType::kF32 || tensor.size() != n_parameters) {
+      throw Error(ErrorKind::kInput, fmt::format("{}: '{}' has {} numbers, expected {} of type F32", file.string(),
+                                                 name, tensor.size(), n_parameters));
     }
     values.resize(static_cast<std::size_t>(n_parameters));
     widen<float>(tensor.dtype, tensor.bytes, values);
@@ -187,7 +190,8 @@ std::optional<TrainState> TrainingFiles::state(const TrainSettings& settings, In
   read("first_moment", state.first);
   read("second_moment", state.second);
   const auto history = metadata.find("history");
-  if (history != metadata.end()) state.history = from_json(history->second, file.string());
+  if (history == metadata.end()) throw Error(ErrorKind::kInput, fmt::format("{}: no 'history'", file.string()));
+  state.history = from_json(history->second, file.string());
   return state;
 }
 

@@ -29,14 +29,14 @@ class EffectivenessTest : public testing::Test {
   }
   ~EffectivenessTest() override { fs::remove_all(folder_); }
 
-  Model make(const std::string& name, std::uint64_t seed, bool with_labels = true, const std::string& more = "") {
+  Model make(const std::string& name, std::uint64_t seed, bool with_labels = true,
+             const std::string& more = R"("num_attention_heads": 2)") {
     const fs::path place = folder_ / name;
     fs::create_directories(place);
-    std::ofstream(place / "config.json")
-        << R"({"model_type": "san", "num_hidden_layers": 3, "num_attention_heads": 2, "hidden_size": 8,
+    std::ofstream(place / "config.json") << R"({"model_type": "san", "num_hidden_layers": 3, "hidden_size": 8,
               "vocab_size": 12, "max_position_embeddings": 5, "num_labels": 4, "initializer_range": 0.6,
-              "intermediate_size": 6)"
-        << more << "}";
+              "intermediate_size": 6, )" << more
+                                         << "}";
     const Model drawn = open_model(place.string() + "@init", seed);
     std::vector<TensorPlan> plan;
     for (const TensorSpec& tensor : drawn.network.tensors) plan.push_back({tensor.name, DType::kF32, tensor.shape});
@@ -149,7 +149,7 @@ TEST_F(EffectivenessTest, SetsAreSummedNormalisedAndClassified) {
 
 // Where nothing lies on the skips, the frozen path of length 0 is the embedding, too.
 TEST_F(EffectivenessTest, FrozenAndReRunAgreeWhereNothingIsFrozen) {
-  make("a", 2, true, R"(, "norm": "none")");
+  make("a", 2, true, R"("num_attention_heads": 2, "norm": "none")");
   const std::vector<std::string> directories = {(folder_ / "a").string()};
   const Result result = effectiveness(directories, {});
   EXPECT_NEAR(value(result, "loss", "frozen", 0, 5), value(result, "loss", "rerun", 0, 5), 1e-12);
@@ -196,6 +196,9 @@ TEST_F(EffectivenessTest, RefusesOtherDirectories) {
   refused(folder_ / "nothing", ErrorKind::kInput);
   make("unlabelled", 1, false);
   refused(folder_ / "unlabelled", ErrorKind::kUsage);
+  make("mixed/seed-0", 1);
+  make("mixed/seed-1", 1, true, R"("num_attention_heads": 4)");
+  refused(folder_ / "mixed", ErrorKind::kUsage);
   make("broken", 1);
   fs::resize_file(folder_ / "broken/task.safetensors", 50);
   refused(folder_ / "broken", ErrorKind::kInput);

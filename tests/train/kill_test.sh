@@ -19,12 +19,17 @@ epochs() { grep -aoE '"epoch":"[0-9]+"' "$1/state.safetensors" 2> /dev/null | gr
 "$rankfall" train sort -o "$dir/whole" "${whole[@]}" > /dev/null
 [[ $(epochs "$dir/whole") == 8 ]] || fail "a whole training has 8 epochs"
 
-for moment in 0.3 0.6 0.9 1.1 1.3 1.6; do
+hits=0
+done_before=0
+for moment in 0.5 0.8 0.7 0.9 1.0 0.6; do
   "$rankfall" train sort -o "$dir/killed" --resume "${whole[@]}" > /dev/null &
   sleep "$moment"
-  kill -9 $! 2> /dev/null || true
+  if kill -9 $! 2> /dev/null; then hits=$((hits + 1)); fi
   wait $! 2> /dev/null || true
   [[ -d $dir/killed ]] || continue
+  now=$(epochs "$dir/killed")
+  [[ $now -ge $done_before ]] || fail "epochs were lost: $done_before before, $now now"
+  done_before=$now
   left=$(find "$dir/killed" -type f | grep -vE '/(config|training|history)\.json$|/(model|task|state)\.safetensors$' || true)
   [[ -z $left ]] || fail "left behind: $left"
   if [[ -e $dir/killed/model.safetensors ]]; then
@@ -32,6 +37,7 @@ for moment in 0.3 0.6 0.9 1.1 1.3 1.6; do
   fi
 done
 before=$(epochs "$dir/killed")
+[[ $hits -ge 2 ]] || fail "only $hits kills hit a training"
 "$rankfall" train sort -o "$dir/killed" --resume "${whole[@]}" > /dev/null
 [[ $(epochs "$dir/killed") == 8 ]] || fail "resumed after $before epochs it ends"
 for file in model.safetensors state.safetensors history.json; do

@@ -19,7 +19,8 @@ TEST(Settings, OfEveryTaskMakeANetworkAndReadBack) {
       ASSERT_TRUE(network.head.has_value());
       EXPECT_EQ(settings_from_json(to_json(s), "memory"), s);
     }
-    EXPECT_FALSE(published_oddities(task).empty());
+    EXPECT_FALSE(published_oddities(published_settings(task)).empty());
+    EXPECT_TRUE(published_oddities(default_settings(task, false)).empty());
   }
   EXPECT_THROW(default_settings("walk", false), Error);
 }
@@ -32,6 +33,8 @@ TEST(Settings, RefuseWhatCannotBe) {
   };
   refused([](TrainSettings& s) { s.n_heads = 5; });
   refused([](TrainSettings& s) { s.n_epochs = 0; });
+  refused([](TrainSettings& s) { s.schedule = "sometimes"; });
+  refused([](TrainSettings& s) { s.norm = "after"; });
   refused([](TrainSettings& s) { s.dropout = 1; });
   refused([](TrainSettings& s) { s.learning_rate = -1; });
   refused([](TrainSettings& s) { s.learning_rate = NAN; });
@@ -41,6 +44,8 @@ TEST(Settings, RefuseWhatCannotBe) {
   refused([](TrainSettings& s) { s.outer_skip = true; });
   nlohmann::json json = to_json(default_settings("sort", true));
   json["batch"] = "many";
+  EXPECT_THROW(settings_from_json(json, "memory"), Error);
+  json["batch"] = 32.5;
   EXPECT_THROW(settings_from_json(json, "memory"), Error);
   json.erase("batch");
   EXPECT_THROW(settings_from_json(json, "memory"), Error);

@@ -129,6 +129,21 @@ TEST_F(TrainingTest, RefusesOtherDirectories) {
   EXPECT_THROW(run_training(small(), folder_ / "a", {.resume = true, .monitor = false, .step = {}}), Error);
 }
 
+// What was lost or changed beside the state is there again.
+TEST_F(TrainingTest, ResumingMendsTheDirectory) {
+  run_training(small(), folder_ / "a", {});
+  const std::string config = bytes(folder_ / "a/config.json");
+  const std::string task = bytes(folder_ / "a/task.safetensors");
+  const std::string model = bytes(folder_ / "a/model.safetensors");
+  std::ofstream(folder_ / "a/config.json") << "{}";
+  fs::remove(folder_ / "a/task.safetensors");
+  fs::resize_file(folder_ / "a/model.safetensors", 10);
+  run_training(small(), folder_ / "a", {.resume = true, .monitor = false, .step = {}});
+  EXPECT_EQ(bytes(folder_ / "a/config.json"), config);
+  EXPECT_EQ(bytes(folder_ / "a/task.safetensors"), task);
+  EXPECT_EQ(bytes(folder_ / "a/model.safetensors"), model);
+}
+
 TEST_F(TrainingTest, DivergenceIsAnError) {
   TrainSettings s = small();
   s.learning_rate = 1e30;
@@ -164,7 +179,10 @@ TEST_F(TrainingTest, SeveralAtATimeAreTheSame) {
   }
   jobs[1].settings.n_heads = 3;  // does not divide the width
   jobs[1].directory = folder_ / "wrong";
+  jobs[2].directory = folder_ / "after";
+  jobs[0].directory = folder_ / "before";
   EXPECT_THROW(run_jobs(jobs, options), Error);
+  EXPECT_TRUE(fs::exists(folder_ / "after/model.safetensors"));  // the others are trained
 }
 
 // The published code takes digit 0 for padding.
