@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <numbers>
 #include <optional>
 
 #include <fmt/format.h>
@@ -13,6 +12,7 @@
 #include "result/manifest.h"
 #include "train/commands.h"
 #include "train/task_data.h"
+#include "train/tracks.h"
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
@@ -112,39 +112,6 @@ std::vector<Matrix<double>> tracks(const CircleJob& job, Index n_steps) {
     out.push_back(next);
   }
   return out;
-}
-
-// How the distance between the tracks falls: not at all for a while, then from nine tenths of its start to a hundredth.
-struct Fall {
-  std::optional<Index> begins, ends;  // the first step below 0.9, and below 0.01, of the start
-  // Factor per step, geometric mean from the step before `begins` to `ends`.
-  std::optional<double> rate;
-};
-Fall fall_of(const std::vector<double>& distances) {
-  Fall fall;
-  for (std::size_t t = 0; t < distances.size(); ++t) {
-    const double left = distances[t] / distances[0];
-    if (left >= 0.9) fall = {};  // it went up again
-    if (left < 0.9 && !fall.begins) fall.begins = static_cast<Index>(t);
-    if (left < 0.01 && !fall.ends) fall.ends = static_cast<Index>(t);
-  }
-  if (fall.ends && fall.begins) {
-    const auto n = static_cast<double>(*fall.ends - *fall.begins + 1);
-    const double low = std::max(distances[static_cast<std::size_t>(*fall.ends)], 1e-16 * distances[0]);
-    fall.rate = std::pow(low / distances[static_cast<std::size_t>(*fall.begins - 1)], 1 / n);
-  }
-  return fall;
-}
-
-// Turns about the centre that the first track makes, of (steps - 1) / 1000 that it should.
-double turns_of(const std::vector<Matrix<double>>& states) {
-  double angle = 0;
-  for (std::size_t t = 1; t < states.size(); ++t) {
-    const auto a = states[t - 1].row(0);
-    const auto b = states[t].row(0);
-    angle += std::atan2(a(0) * b(1) - a(1) * b(0), a(0) * b(0) + a(1) * b(1));
-  }
-  return angle / (2 * std::numbers::pi);
 }
 
 // The loss of saying that nothing moves.

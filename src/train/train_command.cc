@@ -110,9 +110,9 @@ void print_summary(const TrainCommand& command, const std::vector<TrainJob>& job
     if (const auto accuracy = last(trained[j].history, "accuracy", "eval")) {
       text += fmt::format("accuracy {:.4f}, ", *accuracy);
     }
-    text += fmt::format("loss {:.4g} on {} sequences{} after {} epochs\n",
+    text += fmt::format("loss {:.4g} on {} sequences{} after {} epoch{}\n",
                         last(trained[j].history, "loss", "eval").value_or(NAN), s.n_eval,
-                        s.task == "memorize" ? "" : " it had not seen", s.n_epochs);
+                        s.task == "memorize" ? "" : " it had not seen", s.n_epochs, s.n_epochs == 1 ? "" : "s");
   }
   if (command.as_published) {
     text += "as published, that is with:\n";
