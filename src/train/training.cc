@@ -10,11 +10,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/random.h"
-#include "linalg/gemm.h"
 #include "linalg/norms.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
 #include "train/autograd.h"
+#include "train/batches.h"
+#include "train/optimiser.h"
 #include "train/training_files.h"
 #include <rankfall/error.h>
 
@@ -22,149 +23,6 @@ namespace rankfall {
 namespace {
 
 constexpr Index kEvalBatch = 250;
-
-// A whole set as tensors.
-Batch to_batch(const TaskSet& set) {
-  Batch out;
-  const auto n = static_cast<std::int64_t>(set.samples.size());
-  const std::int64_t n_tokens = set.samples.at(0).n_tokens();
-  bool is_padded = false;
-  torch::Tensor valid = torch::ones({n, n_tokens}, torch::kBool);
-  if (std::holds_alternative<TokenIds>(set.samples[0].content)) {
-    out.ids = torch::empty({n, n_tokens}, torch::kInt64);
-  } else {
-    out.features = torch::empty({n, n_tokens, std::get<Features>(set.samples[0].content).values.cols()});
-  }
-  if (!set.labels.empty()) out.labels = torch::empty({n, n_tokens}, torch::kInt64);
-  if (!set.targets.empty()) out.targets = torch::empty({n, n_tokens, set.targets[0].cols()});
-  for (std::int64_t s = 0; s < n; ++s) {
-    const auto i = static_cast<std::size_t>(s);
-    const Sample& sample = set.samples[i];
-    if (out.ids.defined()) {
-      std::ranges::copy(std::get<TokenIds>(sample.content), out.ids.data_ptr<std::int64_t>() + s * n_tokens);
-    } else {
-      const Matrix<double>& values = std::get<Features>(sample.content).values;
-      std::transform(values.data(), values.data() + values.size(), out.features.data_ptr<float>() + s * values.size(),
-                     [](double value) { return static_cast<float>(value); });
-    }
-    for (std::size_t t = 0; t < sample.valid.size(); ++t) {
-      valid[s][static_cast<std::int64_t>(t)] = sample.valid[t] != 0;
-      is_padded |= sample.valid[t] == 0;
-    }
-    if (out.labels.defined()) std::ranges::copy(set.labels[i], out.labels.data_ptr<std::int64_t>() + s * n_tokens);
-    if (out.targets.defined()) {
-      const Matrix<double>& values = set.targets[i];
-      std::transform(values.data(), values.data() + values.size(), out.targets.data_ptr<float>() + s * values.size(),
-                     [](double value) { return static_cast<float>(value); });
-    }
-  }
-  if (is_padded) out.valid = valid;
-  return out;
-}
-
-Batch select(const Batch& all, const torch::Tensor& rows) {
-  Batch out;
-  const auto take = [&](const torch::Tensor& from, torch::Tensor& to) {
-    if (from.defined()) to = from.index_select(0, rows);
-  };
-  take(all.ids, out.ids);
-  take(all.features, out.features);
-  take(all.valid, out.valid);
-  take(all.labels, out.labels);
-  take(all.targets, out.targets);
-  return out;
-}
-
-// Loss and accuracy over many batches, weighted by what they have.
-struct Score {
-  double loss = 0, right = 0, n_labels = 0, n_items = 0;
-
-  void add(double batch_loss, const torch::Tensor& output, const Batch& batch) {
-    const auto items = static_cast<double>(output.size(0));
-    double weight = items;
-    if (batch.labels.defined()) {
-      const torch::Tensor is_label = batch.labels.ge(0);
-      weight = is_label.sum().item<double>();
-      right += output.argmax(-1).eq(batch.labels).logical_and(is_label).sum().item<double>();
-      n_labels += weight;
-    }
-    loss += weight * batch_loss;
-    n_items += weight;
-  }
-  double mean_loss() const { return n_items > 0 ? loss / n_items : 0; }
-  std::optional<double> accuracy() const { return n_labels > 0 ? std::optional(right / n_labels) : std::nullopt; }
-};
-
-// Adam's two moments, by torch's optimiser.
-class Optimiser {
- public:
-  Optimiser(const TrainSettings& settings, const torch::Tensor& parameters) : parameters_(parameters) {
-    if (settings.optimiser == "adamw") {
-      adamw_ = std::make_unique<torch::optim::AdamW>(
-          std::vector<torch::Tensor>{parameters},
-          torch::optim::AdamWOptions(settings.learning_rate).weight_decay(settings.weight_decay));
-    } else {
-      adam_ = std::make_unique<torch::optim::Adam>(
-          std::vector<torch::Tensor>{parameters},
-          torch::optim::AdamOptions(settings.learning_rate).weight_decay(settings.weight_decay));
-    }
-  }
-
-  void step(double rate) {
-    if (adamw_) {
-      options<torch::optim::AdamWOptions>(*adamw_).lr(rate);
-      adamw_->step();
-    } else {
-      options<torch::optim::AdamOptions>(*adam_).lr(rate);
-      adam_->step();
-    }
-  }
-
-  void save(TrainState& state) const {
-    const auto copy = [](const torch::Tensor& from) {
-      return std::vector<float>(from.data_ptr<float>(), from.data_ptr<float>() + from.numel());
-    };
-    const auto from = [&](const auto& own) {
-      state.n_updates = own.step();
-      state.first = copy(own.exp_avg());
-      state.second = copy(own.exp_avg_sq());
-    };
-    if (adamw_) {
-      from(state_of<torch::optim::AdamWParamState>(*adamw_));
-    } else {
-      from(state_of<torch::optim::AdamParamState>(*adam_));
-    }
-  }
-
-  void load(const TrainState& state) {
-    const auto into = [&](auto own) {
-      own->step(state.n_updates);
-      own->exp_avg(torch::tensor(state.first));
-      own->exp_avg_sq(torch::tensor(state.second));
-      return own;
-    };
-    const std::string key = c10::guts::to_string(parameters_.unsafeGetTensorImpl());
-    if (adamw_) {
-      adamw_->state()[key] = into(std::make_unique<torch::optim::AdamWParamState>());
-    } else {
-      adam_->state()[key] = into(std::make_unique<torch::optim::AdamParamState>());
-    }
-  }
-
- private:
-  template <class Options>
-  static Options& options(torch::optim::Optimizer& optimiser) {
-    return static_cast<Options&>(optimiser.param_groups()[0].options());
-  }
-  template <class State>
-  const State& state_of(torch::optim::Optimizer& optimiser) const {
-    return static_cast<const State&>(*optimiser.state().at(c10::guts::to_string(parameters_.unsafeGetTensorImpl())));
-  }
-
-  torch::Tensor parameters_;
-  std::unique_ptr<torch::optim::AdamW> adamw_;
-  std::unique_ptr<torch::optim::Adam> adam_;
-};
 
 class Training {
  public:

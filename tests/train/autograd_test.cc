@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "train/attention_kernel.h"
+#include "train/batches.h"
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
@@ -10,30 +11,7 @@
 namespace rankfall {
 namespace {
 
-// As tensors of a batch.
-Batch batch_of(const std::vector<Sample>& samples) {
-  Batch batch;
-  const auto n = static_cast<std::int64_t>(samples.size());
-  const std::int64_t n_tokens = samples[0].n_tokens();
-  batch.valid = torch::ones({n, n_tokens}, torch::kBool);
-  for (std::int64_t s = 0; s < n; ++s) {
-    const Sample& sample = samples[static_cast<std::size_t>(s)];
-    for (std::size_t t = 0; t < sample.valid.size(); ++t) {
-      batch.valid[s][static_cast<std::int64_t>(t)] = sample.valid[t] != 0;
-    }
-    if (const auto* ids = std::get_if<TokenIds>(&sample.content)) {
-      if (s == 0) batch.ids = torch::zeros({n, n_tokens}, torch::kInt64);
-      for (std::size_t t = 0; t < ids->size(); ++t) batch.ids[s][static_cast<std::int64_t>(t)] = (*ids)[t];
-    } else {
-      const auto& values = std::get<Features>(sample.content).values;
-      if (s == 0) batch.features = torch::zeros({n, n_tokens, values.cols()});
-      for (Index t = 0; t < values.rows(); ++t) {
-        for (Index c = 0; c < values.cols(); ++c) batch.features[s][t][c] = values(t, c);
-      }
-    }
-  }
-  return batch;
-}
+Batch batch_of(const std::vector<Sample>& samples) { return to_batch({samples, {}, {}}); }
 
 class ForwardPass : public testing::TestWithParam<const char*> {};
 
