@@ -17,6 +17,8 @@ void add_train_commands(CLI::App& app);  // train and circle
 void add_effectiveness_command(CLI::App& app);
 void add_capture_command(CLI::App& app);
 void add_parity_command(CLI::App& app);
+void add_report_command(CLI::App& app);
+void add_reproduce_command(CLI::App& app);
 void add_tokens_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 

@@ -13,6 +13,8 @@ int main(int argc, char** argv) {
                    add_audit_command(app);
                    add_train_commands(app);
                    add_effectiveness_command(app);
+                   add_reproduce_command(app);
+                   add_report_command(app);
                    add_capture_command(app);
                    add_parity_command(app);
                    add_tokens_command(app);

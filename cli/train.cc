@@ -1,7 +1,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/process.h"
 #include <rankfall/error.h>
 
 // Training needs libtorch, which nothing else does: it is a program of its own, started from here.
@@ -16,33 +16,17 @@
 namespace rankfall::cli {
 namespace {
 
-constexpr const char* kProgram = "rankfall-train";
-
-// Beside this program, or where the installation puts it.
-std::filesystem::path find_program() {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto folder = self.parent_path();
-  for (const auto& place : {folder / kProgram, folder / RANKFALL_BIN_TO_LIBEXEC / kProgram}) {
-    if (std::filesystem::is_regular_file(place, error)) return place;
-  }
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{} is not beside {} nor in {}: this rankfall was built without libtorch (Debian's package "
-                          "libtorch-dev); install that and build again",
-                          kProgram, self.string(), (folder / RANKFALL_BIN_TO_LIBEXEC).lexically_normal().string()));
-}
-
 void start(const std::string& command, const std::vector<std::string>& arguments) {
-  const std::string program = find_program().string();
+  const auto found = training_program();
+  if (!found) throw Error(ErrorKind::kUsage, no_training_program());
+  const std::string program = found->string();
   std::vector<std::string> all = {program, command};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   pointers.reserve(all.size() + 1);
   for (std::string& argument : all) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  setenv("RANKFALL_COMMAND", self.c_str(), 1);  // which it runs for tokenizers
+  setenv("RANKFALL_COMMAND", this_program().c_str(), 1);  // which it runs for tokenizers
   execv(program.c_str(), pointers.data());
   throw Error(ErrorKind::kUsage, fmt::format("cannot start {}: {}", program, std::strerror(errno)));
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <rankfall/export.h>
@@ -45,6 +46,28 @@ RANKFALL_API Result from_json(std::string_view text, std::string_view where);
 // Writes the whole file or none of it.
 RANKFALL_API void save(const Result& result, const std::filesystem::path& file, Format format,
                        const TableOptions& options = {});
+
+// Several results as one page.
+struct NamedResult {
+  std::string name;  // of the file, say: tells results of the same model apart
+  Result result;
+};
+struct PageOptions {
+  std::string title;     // empty: a general one
+  std::string subtitle;  // empty: the models and how many results
+};
+struct Page {
+  std::string html;  // complete: needs no other file and no network
+  // Each chart by itself, with its data: file name ("s1-curves-1.vl.json") and Vega-Lite.
+  std::vector<std::pair<std::string, std::string>> charts;
+};
+
+// The report page. Results of one command share a section and are compared; everything in them is data, not markup.
+// Throws Error kUsage when there is nothing to show, too much, or the library was built without the page's script.
+RANKFALL_API Page make_page(const std::vector<NamedResult>& results, const PageOptions& options = {});
+
+// Writes the charts into the folder, unless its name is empty, then the page: each file whole or not at all.
+RANKFALL_API void save(const Page& page, const std::filesystem::path& file, const std::filesystem::path& charts);
 
 // The same row by row, for results that are too large for memory: CSV, JSON, or as a table one line for the rows of
 // each path. Rows of `head` are not written. A file appears when finish() is called, complete or not at all.

@@ -61,7 +61,8 @@ struct Judgement {
   std::string verdict;
 };
 
-Judgement judge(double published, double mean, double std) {
+// Without a deviation one draw is compared with another.
+Judgement judge(double published, double mean, std::optional<double> std) {
   Judgement j;
   if (published < 5e-7) {
     j.agrees = mean < 1e-6;
@@ -74,11 +75,17 @@ Judgement judge(double published, double mean, double std) {
     j.far = !j.agrees;
     j.deviation = std::log10(ratio);
     j.verdict = fmt::format("{} a factor 3", j.agrees ? "within" : "beyond");
+  } else if (!std) {
+    const double distance = std::abs(mean - published);
+    j.deviation = published - mean;
+    j.agrees = distance <= kOneDraw;
+    j.far = distance > 2 * kOneDraw;
+    j.verdict = fmt::format("{:.3f} between two draws, {} {}", distance, j.agrees ? "within" : "beyond", kOneDraw);
   } else {
     const double distance = std::abs(mean - published);
-    j.deviation = std > 0 ? (published - mean) / std : 0;
-    j.agrees = distance <= std::max(4 * std, kLeastDistance);
-    j.far = distance > std::max(6 * std, kLeastDistance);
+    j.deviation = *std > 0 ? (published - mean) / *std : 0;
+    j.agrees = distance <= std::max(4 * *std, kLeastDistance);
+    j.far = distance > std::max(6 * *std, kLeastDistance);
     j.verdict = j.agrees ? "within 4 standard deviations or 0.02"
                 : j.far  ? "beyond 6 standard deviations"
                          : "between 4 and 6 standard deviations";
@@ -100,9 +107,47 @@ Row row_for(std::string_view model, std::string_view variant, const char* metric
   return row;
 }
 
+void count(Tally& tally, const Judgement& j, double published) {
+  ++tally.n;
+  tally.agree += j.agrees ? 1 : 0;
+  tally.far += j.far ? 1 : 0;
+  if (published >= 0.05) tally.worst = std::max(tally.worst, std::abs(j.deviation));
+}
+
 double share(const Tally& tally) { return static_cast<double>(tally.agree) / static_cast<double>(tally.n); }
 
+bool met(const Tally& tally) { return share(tally) >= 0.95 && tally.far == 0; }
+
+std::string words(const Tally& tally) {
+  return fmt::format("{} of {} published points agree ({:.1f} %, criterion 95 %), {} beyond the outer limit: {}",
+                     tally.agree, tally.n, 100 * share(tally), tally.far, met(tally) ? "agrees" : "does not agree");
+}
+
+using Curves = std::map<std::pair<std::string, std::string>, std::map<Index, const Row*>>;
+
+// Over seeds, or of the only one.
+Curves measured_curves(const Result& result, bool over_seeds) {
+  Curves curves;
+  for (const Row& row : result.rows) {
+    if (row.metric != kMetric || !row.layer || row.kind != (over_seeds ? "seeds" : "samples")) continue;
+    curves[{row.model, row.variant}][*row.layer] = &row;
+  }
+  return curves;
+}
+
 }  // namespace
+
+std::vector<Row> published_curves(std::string_view published, std::string_view state, const std::string& model) {
+  std::vector<Row> rows;
+  for (const auto& fields : published_table(kPublishedFig2)) {
+    const auto variant = our_name(kVariants, fields[2]);
+    if (fields[0] != published || fields[1] != state || !variant) continue;
+    Row row = row_for(model, *variant, "published.value", published_number<double>(fields[4]));
+    row.layer = published_number<Index>(fields[3]);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
 
 void check_comparable(std::span<const std::string> models, const MeasureOptions& options) {
   const auto fail = [](const std::string& text) { throw Error(ErrorKind::kUsage, "--compare-published: " + text); };
@@ -118,26 +163,21 @@ void check_comparable(std::span<const std::string> models, const MeasureOptions&
 }
 
 Agreement compare_with_published(const Result& result) {
-  std::map<std::pair<std::string, std::string>, std::map<Index, const Row*>> ours;
-  for (const Row& row : result.rows) {
-    if (row.metric == kMetric && row.kind == "seeds" && row.layer) ours[{row.model, row.variant}][*row.layer] = &row;
-  }
+  const bool over_seeds = std::ranges::any_of(result.rows, [](const Row& row) { return row.kind == "seeds"; });
+  const Curves ours = measured_curves(result, over_seeds);
   Agreement agreement;
+  std::map<std::string, Tally> of_models;
   std::map<std::pair<std::string, std::string>, Tally> tallies;
   Tally all;
   for (const Point& point : published_points()) {
     const auto curve = ours.find({std::string(point.model), std::string(point.variant)});
     if (curve == ours.end()) continue;
     const auto found = curve->second.find(point.layer);
-    if (found == curve->second.end() || !found->second->mean || !found->second->std) continue;
+    if (found == curve->second.end() || !found->second->mean) continue;
+    if (over_seeds && !found->second->std) continue;
     const Row& measured = *found->second;
-    const Judgement j = judge(point.value, *measured.mean, *measured.std);
-    for (Tally* tally : {&all, &tallies[curve->first]}) {
-      ++tally->n;
-      tally->agree += j.agrees ? 1 : 0;
-      tally->far += j.far ? 1 : 0;
-      if (point.value >= 0.05) tally->worst = std::max(tally->worst, std::abs(j.deviation));
-    }
+    const Judgement j = judge(point.value, *measured.mean, over_seeds ? measured.std : std::nullopt);
+    for (Tally* tally : {&all, &tallies[curve->first], &of_models[curve->first.first]}) count(*tally, j, point.value);
     Row value = row_for(point.model, point.variant, "published.value", point.value);
     value.layer = point.layer;
     Row deviation = row_for(point.model, point.variant, "published.deviation", j.deviation);
@@ -150,14 +190,15 @@ Agreement compare_with_published(const Result& result) {
   for (const auto& [key, tally] : tallies) {
     Row row = row_for(key.first, key.second, "published.agreement", share(tally));
     row.n = tally.n;
-    row.verdict = fmt::format("{} of {} points agree, worst {:.1f} standard deviations, {} too far", tally.agree,
-                              tally.n, tally.worst, tally.far);
+    row.verdict = fmt::format("{} of {} points agree, worst {:.{}f}{}, {} too far", tally.agree, tally.n, tally.worst,
+                              over_seeds ? 1 : 3, over_seeds ? " standard deviations" : "", tally.far);
     agreement.rows.push_back(std::move(row));
   }
-  agreement.met = share(all) >= 0.95 && all.far == 0;
-  agreement.summary =
-      fmt::format("{} of {} published points agree ({:.1f} %, criterion 95 %), {} beyond the outer limit: {}",
-                  all.agree, all.n, 100 * share(all), all.far, agreement.met ? "agrees" : "does not agree");
+  for (const auto& [model, tally] : of_models) {
+    agreement.models.push_back({model, met(tally), tally.n, share(tally), words(tally)});
+  }
+  agreement.met = met(all);
+  agreement.summary = words(all);
   Row row = row_for("", "", "published.agreement", share(all));
   row.n = all.n;
   row.verdict = agreement.summary;

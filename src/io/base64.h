@@ -9,4 +9,6 @@ namespace rankfall {
 // The bytes of a text in base64, with its padding; nothing if it is none.
 std::optional<std::string> decode_base64(std::string_view text);
 
+std::string encode_base64(std::string_view bytes);
+
 }  // namespace rankfall

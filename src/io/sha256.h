@@ -6,6 +6,9 @@
 
 namespace rankfall {
 
+// The 32 bytes of the digest.
+std::string sha256_bytes(std::span<const std::byte> bytes);
+
 // 64 hexadecimal digits.
 std::string sha256(std::span<const std::byte> bytes);
 

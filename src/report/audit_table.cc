@@ -1,6 +1,7 @@
 #include "report/audit_table.h"
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "report/paint.h"
@@ -11,7 +12,8 @@ namespace {
 
 Colour colour_of(const Row& row) {
   if (row.kind == "unexpected") return Colour::kBad;
-  if (row.verdict.starts_with("holds")) return Colour::kGood;
+  if (row.verdict.starts_with("holds") || row.verdict.starts_with("agrees")) return Colour::kGood;
+  if (row.verdict.starts_with("does not agree")) return Colour::kBad;
   return row.verdict.starts_with("fails") ? Colour::kWarn : Colour::kBold;
 }
 
@@ -22,11 +24,10 @@ std::string audit_table(const Result& result, const TableOptions& options) {
   std::string out;
   std::string last;
   for (const Row& row : result.rows) {
-    const bool is_verdict = row.metric == "audit.verdict";
-    if (!is_verdict && row.metric != "audit.statement" && row.metric != "audit.evidence" &&
-        row.metric != "audit.witness") {
-      continue;
-    }
+    const std::string_view what = std::string_view(row.metric).substr(row.metric.find('.') + 1);
+    const bool is_verdict = what == "verdict", is_statement = what == "statement" || what == "criterion";
+    if (!is_verdict && !is_statement && what != "evidence" && what != "witness") continue;
+    if (row.verdict.empty()) continue;
     if (row.claim != last) {
       if (!last.empty()) out += '\n';
       out += paint(Colour::kBold, screen_name(row.claim, options.unicode)) + '\n';
@@ -34,7 +35,7 @@ std::string audit_table(const Result& result, const TableOptions& options) {
     }
     std::string text = screen_name(row.verdict, options.unicode);
     if (is_verdict && row.kind == "unexpected") text += ", which is not the recorded verdict";
-    const Colour colour = is_verdict ? colour_of(row) : row.metric == "audit.statement" ? Colour::kPlain : Colour::kDim;
+    const Colour colour = is_verdict ? colour_of(row) : is_statement ? Colour::kPlain : Colour::kDim;
     for (const auto& line : wrap(text, options.width - 4, options.unicode)) {
       out += "    " + paint(colour, line) + '\n';
     }

@@ -6,7 +6,8 @@
 
 namespace rankfall {
 
-// The result of `audit` for people: each claim with its statement, verdict and evidence.
+// The result of `audit` for people, or an agreement with the paper: each claim with its statement or criterion, verdict
+// and evidence.
 std::string audit_table(const Result& result, const TableOptions& options);
 
 }  // namespace rankfall

@@ -80,11 +80,8 @@ std::string plural(std::size_t n, std::string_view word) { return fmt::format("{
 
 // Commands whose results have tables of their own.
 const std::map<std::string, std::string (*)(const Result&, const TableOptions&), std::less<>> kTables = {
-    {"paths", path_tables},
-    {"counts", count_tables},
-    {"bounds", bound_tables},
-    {"audit", audit_table},
-    {"effectiveness", effectiveness_tables},
+    {"paths", path_tables},   {"counts", count_tables},   {"bounds", bound_tables},
+    {"audit", audit_table},   {"agreement", audit_table}, {"effectiveness", effectiveness_tables},
     {"circle", circle_tables}};
 
 }  // namespace
@@ -100,6 +97,7 @@ std::string to_table(const Result& result, const TableOptions& given) {
   }
   if (const auto tables = kTables.find(result.command); tables != kTables.end() && options.metrics.empty()) {
     const std::string out = tables->second(result, options);
+    if (result.command == "agreement") return out;  // printed by a command that has no --format
     return out + (out.ends_with("\n\n") ? "" : "\n") +
            paint(Colour::kDim, fmt::format("all {} with --format csv or json", plural(result.rows.size(), "row"))) +
            '\n';

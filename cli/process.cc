@@ -1,0 +1,83 @@
+#include "cli/process.h"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rankfall/error.h>
+
+namespace rankfall::cli {
+namespace {
+
+constexpr const char* kTraining = "rankfall-train";
+
+std::array<std::filesystem::path, 2> training_places() {
+  const auto folder = this_program().parent_path();
+  return {folder / kTraining, folder / RANKFALL_BIN_TO_LIBEXEC / kTraining};
+}
+
+}  // namespace
+
+std::filesystem::path this_program() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error);
+}
+
+std::optional<std::filesystem::path> training_program() {
+  std::error_code error;
+  for (const auto& place : training_places()) {
+    if (std::filesystem::is_regular_file(place, error)) return place;
+  }
+  return std::nullopt;
+}
+
+std::string no_training_program() {
+  const auto places = training_places();
+  return fmt::format(
+      "{} is neither {} nor {}: this rankfall was built without libtorch (Debian's package libtorch-dev); "
+      "install that and build again",
+      kTraining, places[0].string(), places[1].lexically_normal().string());
+}
+
+int run_self(const std::vector<std::string>& arguments, const std::function<void(double seconds)>& waiting) {
+  std::vector<std::string> all = {this_program().string()};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  pointers.reserve(all.size() + 1);
+  for (std::string& argument : all) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) throw Error(ErrorKind::kUsage, fmt::format("cannot start {}: {}", all[0], std::strerror(errno)));
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(1);  // it ended before prctl
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+    execv(pointers[0], pointers.data());
+    _exit(127);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  int status = 0;
+  for (;;) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) break;
+    if (ended < 0 && errno != EINTR)
+      throw Error(ErrorKind::kUsage, fmt::format("waiting for {}: {}", all[0], std::strerror(errno)));
+    if (waiting) waiting(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace rankfall::cli

@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/process.h"
+#include "cli/progress.h"
+#include "cli/reproduce_parts.h"
+#include "cli/results.h"
+#include "cli/terminal.h"
+#include <rankfall/audit.h>
+#include <rankfall/bounds.h>
+#include <rankfall/error.h>
+#include <rankfall/published.h>
+#include <rankfall/report.h>
+
+namespace rankfall::cli {
+namespace {
+
+constexpr const char* kFigures[] = {"fig1", "fig2", "fig3", "fig4", "fig5", "boxplot", "paths", "bounds", "audit"};
+
+struct ReproduceCommand {
+  ReproduceOptions options;
+  std::string directory = "rankfall-report";
+  bool quick = false;
+  bool again = false;
+  bool quiet = false;
+};
+
+std::string text_entry(const Result& result, std::string_view key) {
+  for (const auto& [name, value] : result.manifest.entries) {
+    if (name == key && std::holds_alternative<std::string>(value)) return std::get<std::string>(value);
+  }
+  return "";
+}
+
+void make_directory(const std::filesystem::path& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) throw Error(ErrorKind::kInput, fmt::format("{}: {}", directory.string(), error.message()));
+}
+
+// A directory in which a reproduction lives: results/NAME.json and .csv, charts/, training/, report.html.
+class Reproduction {
+ public:
+  explicit Reproduction(const ReproduceCommand& command)
+      : command_(command), results_(command.options.directory / "results"), parts_(reproduce_parts(command.options)) {}
+
+  void run() {
+    make_directory(results_);
+    compute_missing();
+    const auto results = collect();
+    write_page(results);
+    check_claims(results);
+  }
+
+ private:
+  bool is_chosen(const Part& part) const {
+    const auto& only = command_.options.only;
+    return only.empty() || std::ranges::find(only, part.figure) != only.end();
+  }
+
+  // The part's result from an earlier run, if it was made with the same settings.
+  std::optional<Result> finished(const Part& part) const {
+    const auto file = results_ / (part.name + ".json");
+    std::error_code error;
+    if (!std::filesystem::exists(file, error)) return std::nullopt;
+    try {
+      Result result = read_result(file).result;
+      if (text_entry(result, "part_settings") == part.settings) return result;
+    } catch (const Error&) {
+      // Somebody else's file, or a broken one: computed anew.
+    }
+    return std::nullopt;
+  }
+
+  void compute_missing() {
+    double total = 0;
+    std::vector<std::size_t> missing;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (!is_chosen(parts_[i])) continue;
+      if (!command_.again && finished(parts_[i])) {
+        say("{}: kept from an earlier run", parts_[i].name);
+        continue;
+      }
+      if (parts_[i].trains && !training_program()) {
+        say("{}: left out; {}", parts_[i].name, no_training_program());
+        continue;
+      }
+      missing.push_back(i);
+      total += parts_[i].seconds;
+    }
+    double before = 0;
+    ProgressLine line(command_.quiet);
+    const Progress whole = line.callback();
+    for (const std::size_t i : missing) {
+      const Part& part = parts_[i];
+      const auto begin = std::chrono::steady_clock::now();
+      Result result = part.compute([&](double done, double of, std::string_view what) {
+        const double share = of > 0 ? std::clamp(done / of, 0.0, 1.0) : 0;
+        if (whole) whole(before + share * part.seconds, total, fmt::format("{}: {}", part.name, what));
+      });
+      keep(part, i, std::move(result));
+      before += part.seconds;
+      line.clear();
+      say("{}: {:.0f} s", part.name, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+  }
+
+  void keep(const Part& part, std::size_t order, Result result) const {
+    auto& entries = result.manifest.entries;
+    entries.emplace_back("part", part.name);
+    entries.emplace_back("part_order", static_cast<std::int64_t>(order + 1));
+    entries.emplace_back("part_title", part.title);
+    entries.emplace_back("part_intro", part.intro);
+    entries.emplace_back("part_settings", part.settings);
+    save(result, results_ / (part.name + ".csv"), Format::kCsv);
+    save(result, results_ / (part.name + ".json"), Format::kJson);  // last: it says that the part is finished
+  }
+
+  std::vector<NamedResult> collect() const {
+    std::vector<NamedResult> results;
+    for (const Part& part : parts_) {
+      if (auto result = finished(part)) results.push_back({part.name, std::move(*result)});
+    }
+    if (results.empty()) throw Error(ErrorKind::kUsage, "nothing was computed: the report would be empty");
+    std::vector<const Result*> pointers;
+    for (const NamedResult& one : results) pointers.push_back(&one.result);
+    Result compared = agreement(pointers);
+    compared.manifest.entries.emplace_back("part", "agreement");
+    compared.manifest.entries.emplace_back("part_order", std::int64_t{0});
+    save(compared, results_ / "agreement.csv", Format::kCsv);
+    save(compared, results_ / "agreement.json", Format::kJson);
+    results.insert(results.begin(), {"agreement", std::move(compared)});
+    return results;
+  }
+
+  void write_page(const std::vector<NamedResult>& results) const {
+    const auto page_file = command_.options.directory / "report.html";
+    PageOptions options;
+    options.title = "Attention is not all you need, reproduced";
+    options.subtitle =
+        command_.options.full
+            ? fmt::format("Every figure of the paper at its scale, ten seeds from {} on.", command_.options.seed)
+            : fmt::format(
+                  "Every figure of the paper, quick settings: one seed ({}), short trainings, few "
+                  "samples where that is said; --full has paper scale.",
+                  command_.options.seed);
+    save(make_page(results, options), page_file, command_.options.directory / "charts");
+    TableOptions table;
+    table.colour = wants_colour(STDOUT_FILENO);
+    table.width = terminal_width(STDOUT_FILENO, table.width);
+    table.unicode = wants_unicode();
+    if (!command_.quiet) write_stdout(to_table(results.front().result, table) + "\n");
+    write_stdout(fmt::format("report: {}\n", std::filesystem::absolute(page_file).lexically_normal().string()));
+  }
+
+  static void check_claims(const std::vector<NamedResult>& results) {
+    for (const NamedResult& one : results) {
+      if (one.result.command == "bounds" && !violated_bounds(one.result).empty()) {
+        throw Error(ErrorKind::kClaim, "a proved bound is violated: results/bounds.json");
+      }
+      if (one.result.command != "audit") continue;
+      if (const auto claims = unexpected_verdicts(one.result); !claims.empty()) {
+        throw Error(ErrorKind::kClaim,
+                    fmt::format("verdicts other than the recorded ones: {}", fmt::join(claims, ", ")));
+      }
+    }
+  }
+
+  template <class... Args>
+  void say(fmt::format_string<Args...> text, Args&&... args) const {
+    if (!command_.quiet) fmt::print(stderr, "{}\n", fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  const ReproduceCommand& command_;
+  std::filesystem::path results_;
+  std::vector<Part> parts_;
+};
+
+void run(ReproduceCommand& command) {
+  for (const std::string& figure : command.options.only) {
+    if (std::ranges::find(kFigures, figure) == std::end(kFigures)) {
+      throw Error(ErrorKind::kUsage, fmt::format("--only {}: expected some of {}", figure, fmt::join(kFigures, ", ")));
+    }
+  }
+  command.options.directory = command.directory;
+  if (!command.options.text.empty() && command.options.bert.empty() && command.options.albert.empty() &&
+      command.options.xlnet.empty()) {
+    throw Error(ErrorKind::kUsage, "--text is for trained checkpoints: give --bert, --albert or --xlnet");
+  }
+  Reproduction(command).run();
+}
+
+}  // namespace
+
+void add_reproduce_command(CLI::App& app) {
+  auto command = std::make_shared<ReproduceCommand>();
+  CLI::App* sub = app.add_subcommand("reproduce", "all figures of the paper, one report, beside the published numbers");
+  sub->footer(
+      "Writes DIR/report.html, DIR/results/*.json and *.csv, DIR/charts/*.vl.json and DIR/training/. Parts that are\n"
+      "finished are kept: run it again after an interruption, or with --only, and it goes on.\n"
+      "Examples:\n"
+      "  rankfall reproduce\n"
+      "  rankfall reproduce --only fig2,fig5 -o figures\n"
+      "  rankfall reproduce --bert path/to/bert-base-cased --text texts.txt -o with-bert\n"
+      "  rankfall reproduce --full -o paper-scale");
+  sub->add_option("-o,--output", command->directory, "directory of the report")
+      ->type_name("DIR")
+      ->capture_default_str();
+  sub->add_option("--only", command->options.only,
+                  "some of fig1, fig2, fig3, fig4, fig5, boxplot, paths, bounds, audit")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  auto* quick = sub->add_flag("--quick", command->quick, "one seed, short trainings, a 30 s audit: the default");
+  sub->add_flag("--full", command->options.full, "paper scale, ten seeds (about two hours)")->excludes(quick);
+  sub->add_option("--bert", command->options.bert, "a trained BERT-base, for Figure 2")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
+  sub->add_option("--albert", command->options.albert, "a trained ALBERT-base")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
+  sub->add_option("--xlnet", command->options.xlnet, "a trained XLNet-base")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
+  sub->add_option("--text", command->options.text, "text for these, a sample a line")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile);
+  add_seed_option(*sub, command->options.seed);
+  add_threads_option(*sub);
+  sub->add_flag("--again", command->again, "compute finished parts again");
+  sub->add_flag("-q,--quiet", command->quiet, "no progress, and no table");
+  sub->callback([command] { run(*command); });
+}
+
+}  // namespace rankfall::cli

@@ -1,0 +1,396 @@
+#include "cli/reproduce_parts.h"
+
+#include <array>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cli/process.h"
+#include "cli/results.h"
+#include <rankfall/audit.h>
+#include <rankfall/bounds.h>
+#include <rankfall/collapse.h>
+#include <rankfall/counts.h>
+#include <rankfall/effectiveness.h>
+#include <rankfall/error.h>
+#include <rankfall/measure.h>
+#include <rankfall/paths.h>
+#include <rankfall/published.h>
+#include <rankfall/version.h>
+
+namespace rankfall::cli {
+namespace {
+
+const std::vector<std::string> kPresets = {"bert-base@init", "albert-base@init", "xlnet-base@init"};
+constexpr std::array<const char*, 3> kTasks = {"sort", "hull", "memorize"};
+
+// How much of everything.
+struct Scale {
+  Index n_seeds, labelled_samples, exact_samples, box_samples, box_paths, path_samples, bound_samples;
+  double audit_seconds;
+};
+constexpr Scale kQuick = {1, 8, 1, 4, 100, 1, 2, 30};
+constexpr Scale kFull = {10, 32, 8, 32, 100, 8, 8, 300};
+
+InputOptions zipf(Index n_samples) {
+  InputOptions input;
+  input.n_samples = n_samples;
+  input.token_law = TokenLaw::kZipf;
+  return input;
+}
+
+// What a file is, without reading all of it.
+std::string identity(const std::filesystem::path& file) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  const auto time = std::filesystem::last_write_time(file, error).time_since_epoch().count();
+  return fmt::format("{} {} {}", file.string(), error ? 0 : size, error ? 0 : time);
+}
+
+class Maker {
+ public:
+  explicit Maker(const ReproduceOptions& options) : options_(options), scale_(options.full ? kFull : kQuick) {}
+
+  std::vector<Part> parts() {
+    heaviest_paths();
+    published_curves_part();
+    labelled_curves();
+    exact_curves();
+    trained_curves();
+    recurrence();
+    tasks();
+    lengths();
+    chained_attention();
+    path_shares();
+    theory();
+    claims();
+    return std::move(parts_);
+  }
+
+ private:
+  Part& add(std::string name, std::string figure, std::string title, std::string intro, double quick, double full) {
+    Part& part = parts_.emplace_back();
+    part.name = std::move(name);
+    part.figure = std::move(figure);
+    part.title = std::move(title);
+    part.intro = std::move(intro);
+    part.seconds = options_.full ? full : quick;
+    part.settings =
+        fmt::format("rankfall {}, {}, seed {}", RANKFALL_VERSION, options_.full ? "full" : "quick", options_.seed);
+    return part;
+  }
+
+  std::string seeds_words() const {
+    return scale_.n_seeds == 1 ? fmt::format("One seed ({}).", options_.seed)
+                               : fmt::format("{} seeds from {} on.", scale_.n_seeds, options_.seed);
+  }
+
+  MeasureOptions measure_options(bool as_published, Index n_samples, const Progress& progress) const {
+    MeasureOptions measure;
+    measure.variants = paper_variants(as_published);
+    measure.seed = options_.seed;
+    measure.n_seeds = scale_.n_seeds;
+    measure.input = zipf(n_samples);
+    measure.progress = progress;
+    return measure;
+  }
+
+  // Directory of a task's network, trained if it is not there yet; of several seeds the one above them.
+  std::filesystem::path trained(const std::string& task, const Progress& progress, double seconds) const {
+    const auto directory = options_.directory / "training" / task;
+    std::vector<std::string> arguments = {"train",   task,       "-o",     directory.string(),
+                                          "--quiet", "--resume", "--seed", std::to_string(options_.seed)};
+    if (!options_.full) arguments.emplace_back("--quick");
+    if (scale_.n_seeds > 1) {
+      arguments.emplace_back("--seeds");
+      arguments.push_back(std::to_string(scale_.n_seeds));
+    }
+    run_program(arguments, "training " + task, progress, seconds);
+    return directory;
+  }
+
+  static void run_program(const std::vector<std::string>& arguments, const std::string& what, const Progress& progress,
+                          double seconds) {
+    const int code = run_self(arguments, [&](double gone) {
+      if (progress) progress(std::min(gone, 0.95 * seconds), seconds, what);
+    });
+    if (code == 0) return;
+    if (code == 130 || code > 128) throw CLI::RuntimeError(code);
+    throw CLI::RuntimeError("", code);  // it has said why
+  }
+
+  // A task's network of the first seed.
+  std::filesystem::path first_network(const std::filesystem::path& directory) const {
+    return scale_.n_seeds > 1 ? directory / fmt::format("seed-{}", options_.seed) : directory;
+  }
+
+  void heaviest_paths() {
+    Part& part =
+        add("fig1", "fig1", "Figure 1: a network is a sum over paths",
+            "The heaviest paths of the network that learned to sort: six blocks of two heads, trained here.", 9, 400);
+    part.trains = true;
+    part.compute = [this, seconds = part.seconds](const Progress& progress) {
+      const auto network = first_network(trained("sort", progress, seconds));
+      PathsOptions paths_options;
+      paths_options.n_top = 40;
+      paths_options.heads = true;
+      paths_options.lengths = true;
+      paths_options.input.ids = (network / "task.safetensors").string();
+      paths_options.input.n_samples = 32;
+      paths_options.progress = progress;
+      Result result = paths(std::array{network.string()}, paths_options);
+      rename(result, network.string(), "sort, trained here");
+      return result;
+    };
+  }
+
+  void published_curves_part() {
+    Part& part =
+        add("fig2-published", "fig2", "Figure 2 at initialisation, as published",
+            fmt::format("The four variants as the published code ran them, on random tokens with the frequencies of "
+                        "text: 32 samples of 128. {}",
+                        seeds_words()),
+            70, 700);
+    part.compute = [this](const Progress& progress) {
+      Result result = measure(kPresets, measure_options(true, 32, progress));
+      const Agreement compared = compare_with_published(result);
+      result.rows.insert(result.rows.end(), compared.rows.begin(), compared.rows.end());
+      return result;
+    };
+  }
+
+  void labelled_curves() {
+    Part& part = add(
+        "fig2-labelled", "fig2", "Figure 2 at initialisation, as labelled",
+        fmt::format("The same with the parts removed that the figure's labels name: the published \"SAN + MLP\" keeps "
+                    "the MLP's skip, and ALBERT's MLP removal keeps activation, skip and norm. {} samples of 128. {}",
+                    scale_.labelled_samples, seeds_words()),
+        20, 700);
+    part.compute = [this](const Progress& progress) {
+      return measure(kPresets, measure_options(false, scale_.labelled_samples, progress));
+    };
+  }
+
+  void exact_curves() {
+    Part& part = add(
+        "fig2-exact", "fig2", "Figure 2 below its floor",
+        fmt::format("The published curves end at the rounding of float32, about 2e-7; the networks do not. {} of 128 "
+                    "tokens, seed {}.",
+                    scale_.exact_samples == 1 ? "One sample" : fmt::format("{} samples", scale_.exact_samples),
+                    options_.seed),
+        20, 160);
+    part.compute = [this](const Progress& progress) {
+      CollapseOptions collapse_options;
+      collapse_options.seed = options_.seed;
+      collapse_options.each_sample = false;
+      collapse_options.input = zipf(scale_.exact_samples);
+      collapse_options.progress = progress;
+      return collapse(kPresets, collapse_options);
+    };
+  }
+
+  // Checkpoints that were given, beside the published curves; without any, networks trained here.
+  void trained_curves() {
+    struct Given {
+      const std::string& directory;
+      const char *published, *name;
+    };
+    const std::array<Given, 3> given = {{{options_.bert, "BERT", "BERT, as given"},
+                                         {options_.albert, "Albert", "ALBERT, as given"},
+                                         {options_.xlnet, "XLNet", "XLNet, as given"}}};
+    std::vector<std::array<std::string, 3>> models;  // directory, published, name
+    std::string identities;
+    for (const Given& one : given) {
+      if (one.directory.empty()) continue;
+      models.push_back({one.directory, one.published, one.name});
+      identities +=
+          fmt::format("; {} {}", one.directory, identity(std::filesystem::path(one.directory) / "model.safetensors"));
+    }
+    if (models.empty()) {
+      Part& part =
+          add("fig2-trained", "fig2", "Figure 2, trained",
+              "These are not BERT, ALBERT and XLNet, whose weights were not given (--bert DIR, --albert DIR, --xlnet "
+              "DIR, --text FILE), but small networks that rankfall trained for Figure 4, on their own task data, as "
+              "labelled.",
+              4, 30);
+      part.trains = true;
+      part.compute = [this](const Progress& progress) { return trained_here(progress); };
+      return;
+    }
+    Part& part =
+        add("fig2-trained", "fig2", "Figure 2, trained",
+            fmt::format("The given checkpoints, variants as published, on {}; the published curves are of other texts.",
+                        options_.text.empty() ? "random tokens" : "the given text"),
+            25 * static_cast<double>(models.size()), 25 * static_cast<double>(models.size()));
+    part.settings += identities + (options_.text.empty() ? "" : "; text " + identity(options_.text));
+    part.compute = [this, models](const Progress& progress) {
+      MeasureOptions measure_of = measure_options(true, 32, progress);
+      measure_of.n_seeds = 1;
+      if (!options_.text.empty()) measure_of.input.text = options_.text;
+      std::vector<std::string> directories;
+      for (const auto& model : models) directories.push_back(model[0]);
+      Result result = measure(directories, measure_of);
+      for (const auto& [directory, published, name] : models) {
+        rename(result, directory, name);
+        for (Row& row : published_curves(published, "pretrained", name)) result.rows.push_back(std::move(row));
+      }
+      return result;
+    };
+  }
+
+  Result trained_here(const Progress& progress) const {
+    Result all;
+    for (std::size_t i = 0; i < kTasks.size(); ++i) {
+      const auto network = first_network(trained(kTasks[i], progress, task_seconds(i)));
+      MeasureOptions measure_of;
+      measure_of.input.n_samples = 32;
+      auto& file = std::string_view(kTasks[i]) == "hull" ? measure_of.input.features : measure_of.input.ids;
+      file = (network / "task.safetensors").string();
+      Result result = measure(std::array{network.string()}, measure_of);
+      rename(result, network.string(), fmt::format("{}, trained here", kTasks[i]));
+      if (i == 0) {
+        all = std::move(result);
+      } else {
+        all.rows.insert(all.rows.end(), result.rows.begin(), result.rows.end());
+      }
+      if (progress) progress(static_cast<double>(i + 1), kTasks.size(), "trained networks");
+    }
+    return all;
+  }
+
+  double task_seconds(std::size_t task) const {
+    constexpr std::array<double, 3> kQuickSeconds = {8, 10, 7}, kFullSeconds = {170, 360, 1300};
+    return options_.full ? kFullSeconds.at(task) : kQuickSeconds.at(task);
+  }
+
+  void recurrence() {
+    Part& part =
+        add("fig3", "fig3", "Figure 3: the same block again and again",
+            options_.full
+                ? "Two points on a circle, 300 steps; default training."
+                : "Two points on a circle, 300 steps; short training (quick): not every network learned the step.",
+            7, 30);
+    part.trains = true;
+    part.compute = [this, seconds = part.seconds](const Progress& progress) {
+      const auto directory = options_.directory / "training" / "circle";
+      std::vector<std::string> arguments = {"circle",   "-o",     directory.string(),           "--quiet",
+                                            "--resume", "--seed", std::to_string(options_.seed)};
+      if (!options_.full) arguments.emplace_back("--quick");
+      run_program(arguments, "training the recurrence", progress, seconds);
+      return read_result(directory / "circle.json").result;
+    };
+  }
+
+  void tasks() {
+    Part& part = add("fig4", "fig4", "Figure 4: what paths of each length can do",
+                     fmt::format("Sorting, convex hull and memorising, {}.",
+                                 options_.full ? "ten trainings each" : "one short training each (quick)"),
+                     38, 2400);
+    part.trains = true;
+    part.compute = [this](const Progress& progress) {
+      std::vector<std::string> directories;
+      for (std::size_t i = 0; i < kTasks.size(); ++i) {
+        directories.push_back(trained(kTasks[i], progress, task_seconds(i)).string());
+      }
+      EffectivenessOptions effectiveness_options;
+      effectiveness_options.seed = options_.seed;
+      effectiveness_options.progress = progress;
+      Result result = effectiveness(directories, effectiveness_options);
+      for (std::size_t i = 0; i < kTasks.size(); ++i) rename(result, directories[i], kTasks[i]);
+      return result;
+    };
+  }
+
+  void lengths() {
+    Part& part = add("fig5", "fig5", "Figure 5: how long paths are", "Counted exactly; no network is run.", 1, 1);
+    part.compute = [](const Progress&) { return counts(published_architectures()); };
+  }
+
+  void chained_attention() {
+    Part& part =
+        add("boxplot", "boxplot", "The box-plot of chained attention",
+            fmt::format("BERT-base at initialisation: {} random paths of each length over {} samples, seed {}.",
+                        scale_.box_paths, scale_.box_samples, options_.seed),
+            40, 300);
+    part.compute = [this](const Progress& progress) {
+      PathsOptions paths_options;
+      paths_options.lengths = false;
+      paths_options.n_draws = scale_.box_paths;
+      paths_options.as_published = true;
+      paths_options.seed = options_.seed;
+      paths_options.input = zipf(scale_.box_samples);
+      paths_options.progress = progress;
+      return paths(std::array{std::string("bert-base@init")}, paths_options);
+    };
+  }
+
+  void path_shares() {
+    Part& part =
+        add("paths", "paths", "The exact sum over all paths",
+            fmt::format("BERT-base at initialisation, 13^12 paths from each origin: {}, seed {}.",
+                        scale_.path_samples == 1 ? "one sample" : fmt::format("{} samples", scale_.path_samples),
+                        options_.seed),
+            10, 80);
+    part.compute = [this](const Progress& progress) {
+      PathsOptions paths_options;
+      paths_options.heads = true;
+      paths_options.n_through = 0;
+      paths_options.seed = options_.seed;
+      paths_options.input = zipf(scale_.path_samples);
+      paths_options.progress = progress;
+      return paths(std::array{std::string("bert-base@init")}, paths_options);
+    };
+  }
+
+  void theory() {
+    Part& part = add(
+        "bounds", "bounds", "Bounds against the measurement",
+        fmt::format("BERT-base at initialisation, {} samples, seed {}.", scale_.bound_samples, options_.seed), 13, 50);
+    part.compute = [this](const Progress& progress) {
+      BoundsOptions bounds_options;
+      bounds_options.seed = options_.seed;
+      bounds_options.input = zipf(scale_.bound_samples);
+      bounds_options.progress = progress;
+      return bounds(std::array{std::string("bert-base@init")}, bounds_options);
+    };
+  }
+
+  void claims() {
+    Part& part = add("audit", "audit", "The audit of the theory",
+                     fmt::format("Counterexamples were searched for {:.0f} seconds.", scale_.audit_seconds),
+                     scale_.audit_seconds + 5, scale_.audit_seconds + 5);
+    part.compute = [this](const Progress& progress) {
+      AuditOptions audit_options;
+      audit_options.seconds = scale_.audit_seconds;
+      audit_options.seed = options_.seed;
+      audit_options.progress = progress;
+      return audit(audit_options);
+    };
+  }
+
+  // Results of networks in the directory are known by what they are, not by where they lie.
+  static void rename(Result& result, const std::string& from, const std::string& to) {
+    for (Row& row : result.rows) {
+      if (row.model == from) row.model = to;
+    }
+  }
+
+  ReproduceOptions options_;
+  Scale scale_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+std::vector<Part> reproduce_parts(const ReproduceOptions& options) {
+  // The parts keep what they need of it.
+  const auto maker = std::make_shared<Maker>(options);
+  std::vector<Part> parts = maker->parts();
+  for (Part& part : parts) {
+    part.compute = [maker, compute = std::move(part.compute)](const Progress& progress) { return compute(progress); };
+  }
+  return parts;
+}
+
+}  // namespace rankfall::cli

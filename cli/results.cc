@@ -1,0 +1,51 @@
+#include "cli/results.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <rankfall/error.h>
+
+namespace rankfall::cli {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // a page of more would not open
+
+std::string read_text(const std::filesystem::path& file) {
+  const auto fail = [&](const std::string& why) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: {}", file.string(), why));
+  };
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) fail("is a directory, expected a result that rankfall wrote as JSON");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> input(std::fopen(file.c_str(), "rb"), std::fclose);
+  if (!input) fail(std::strerror(errno));
+  std::string text;
+  constexpr std::size_t kPiece = 1 << 20;
+  for (;;) {
+    const std::size_t at = text.size();
+    text.resize(at + kPiece);
+    const std::size_t n = std::fread(text.data() + at, 1, kPiece, input.get());
+    text.resize(at + n);
+    if (text.size() > kMostBytes) fail("larger than 1 GB");
+    if (n < kPiece) break;
+  }
+  if (std::ferror(input.get()) != 0) fail("cannot be read");
+  return text;
+}
+
+}  // namespace
+
+NamedResult read_result(const std::filesystem::path& file) {
+  if (file.extension() == ".csv") {
+    throw Error(
+        ErrorKind::kInput,
+        fmt::format("{}: CSV does not say which command made it; a report needs JSON (-o FILE.json)", file.string()));
+  }
+  return {file.stem().string(), from_json(read_text(file), file.string())};
+}
+
+}  // namespace rankfall::cli

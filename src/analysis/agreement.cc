@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "result/manifest.h"
+#include <rankfall/published.h>
+
+namespace rankfall {
+namespace {
+
+// Curves of Figure 5 were read off a vector drawing.
+constexpr double kDrawn = 2e-5;
+// The box-plot was read off pixels, to 5 %, and drawn over 100 random paths.
+constexpr double kPixels = 1.25;
+constexpr double kFloor = 5e-6;   // where a float32 SVD ends depends on the SVD
+constexpr Index kAboveFloor = 3;  // lengths whose published values are above the floor of a float32 SVD
+
+struct Comparison {
+  std::string claim, criterion, evidence;
+  std::optional<bool> met;  // absent: nothing to compare
+  std::optional<double> value;
+  std::optional<Index> n;
+};
+
+void add_rows(const Comparison& comparison, std::vector<Row>& rows) {
+  const auto add = [&](const char* metric, const std::string& text) -> Row& {
+    Row& row = rows.emplace_back();
+    row.metric = metric;
+    row.claim = comparison.claim;
+    row.verdict = text;
+    return row;
+  };
+  add("agreement.criterion", comparison.criterion);
+  Row& verdict = add("agreement.verdict", !comparison.met   ? "no number"
+                                          : *comparison.met ? "agrees"
+                                                            : "does not agree");
+  verdict.mean = comparison.value;
+  verdict.n = comparison.n;
+  if (!comparison.met) verdict.kind = "no number";
+  add("agreement.evidence", comparison.evidence);
+}
+
+std::string model_words(const std::string& model) {
+  if (model == "bert-base@init") return "BERT";
+  if (model == "albert-base@init") return "ALBERT";
+  return model == "xlnet-base@init" ? "XLNet" : model;
+}
+
+void compare_curves(const Result& result, std::vector<Comparison>& out) {
+  const bool has = std::ranges::any_of(result.rows, [](const Row& row) { return row.metric == "published.agreement"; });
+  if (!has) return;
+  const bool seeds = std::ranges::any_of(result.rows, [](const Row& row) { return row.kind == "seeds"; });
+  const std::string distance =
+      seeds ? "by at most 4 deviations over seeds or 0.02, none by more than 6"
+            : fmt::format("by at most {}, one draw against another, none by more than {}", kOneDraw, 2 * kOneDraw);
+  for (const Agreement::OfModel& model : compare_with_published(result).models) {
+    Comparison comparison;
+    comparison.claim = fmt::format("Figure 2, {} at initialisation", model_words(model.model));
+    comparison.criterion = fmt::format(
+        "95 % of the points differ {}; those below 0.05 by less than a factor 3, and floor is at floor", distance);
+    comparison.evidence = model.summary;
+    comparison.met = model.met;
+    comparison.value = model.share;
+    comparison.n = model.n;
+    out.push_back(std::move(comparison));
+  }
+}
+
+void compare_counts(const Result& result, std::vector<Comparison>& out) {
+  if (result.command != "counts") return;
+  double largest = 0;
+  Index n = 0, n_points = 0;
+  for (const Row& row : result.rows) {
+    if (row.metric == "published.proportion") ++n_points;
+    if (row.metric != "published.deviation" || !row.mean) continue;
+    largest = std::max(largest, *row.mean);
+    ++n;
+  }
+  if (n == 0) return;
+  Comparison comparison;
+  comparison.claim = "Figure 5, path lengths";
+  comparison.criterion = fmt::format("every point within {:.0e}, the precision of the drawing", kDrawn);
+  comparison.evidence = fmt::format("largest distance {:.1e} over {} points of {} architectures", largest, n_points, n);
+  comparison.met = largest <= kDrawn;
+  comparison.value = largest;
+  comparison.n = n_points;
+  out.push_back(std::move(comparison));
+}
+
+// Medians by length.
+std::map<Index, double> medians(const Result& result, std::string_view metric) {
+  std::map<Index, double> out;
+  for (const Row& row : result.rows) {
+    if (row.metric == metric && row.kind == "median" && row.length && row.mean) out[*row.length] = *row.mean;
+  }
+  return out;
+}
+
+void compare_boxplot(const Result& result, std::vector<Comparison>& out) {
+  const auto published = medians(result, "published.rank1_remainder.composite");
+  const auto exact = medians(result, "path.attention_reversed.rank1_remainder.composite");
+  const auto single = medians(result, "path.attention_reversed.rank1_remainder_f32.composite");
+  if (published.empty() || exact.empty()) return;
+  double worst = 1, highest = 0;
+  Index n = 0;
+  for (const auto& [length, value] : published) {
+    const bool above = length <= kAboveFloor;
+    const auto& ours = above ? exact : single;
+    const auto found = ours.find(length);
+    if (found == ours.end() || !(found->second > 0) || !(value > 0)) continue;
+    if (above) {
+      worst = std::max(worst, std::exp(std::abs(std::log(found->second / value))));
+    } else {
+      highest = std::max({highest, found->second, value});
+    }
+    ++n;
+  }
+  Comparison comparison;
+  comparison.claim = "Box-plot of chained attention, BERT at initialisation";
+  comparison.criterion = fmt::format(
+      "medians within a factor {} up to length {}; beyond, where the published ones are the floor of a float32 SVD, "
+      "both "
+      "float32 medians below {:.0e}",
+      kPixels, kAboveFloor, kFloor);
+  comparison.evidence =
+      fmt::format("worst factor {:.2f} up to length {}; at most {:.1e} at the floor", worst, kAboveFloor, highest);
+  comparison.met = worst <= kPixels && highest < kFloor;
+  comparison.value = worst;
+  comparison.n = n;
+  out.push_back(std::move(comparison));
+}
+
+void without_numbers(const Result& result, std::vector<Comparison>& out) {
+  Comparison comparison;
+  if (result.command == "circle") {
+    comparison.claim = "Figure 3, trajectories";
+    comparison.evidence = "the published figure is a drawing of tracks; no number was published";
+  } else if (result.command == "effectiveness") {
+    comparison.claim = "Figure 4, accuracy by path length";
+    comparison.evidence = "no result file was published, and the lines for whole model and baselines are typed in";
+  } else {
+    return;
+  }
+  out.push_back(std::move(comparison));
+}
+
+}  // namespace
+
+Result agreement(std::span<const Result* const> results) {
+  std::vector<Comparison> comparisons;
+  for (const Result* result : results) {
+    compare_curves(*result, comparisons);
+    compare_counts(*result, comparisons);
+    compare_boxplot(*result, comparisons);
+    without_numbers(*result, comparisons);
+  }
+  Result out;
+  out.command = "agreement";
+  out.manifest = base_manifest();
+  for (const Comparison& comparison : comparisons) add_rows(comparison, out.rows);
+  return out;
+}
+
+}  // namespace rankfall

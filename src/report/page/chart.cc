@@ -1,0 +1,266 @@
+#include "report/page/chart.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+namespace rankfall {
+namespace {
+
+constexpr std::string_view kSchema = "https://vega.github.io/schema/vega-lite/v6.json";
+
+// Okabe and Ito's colours, darkened where they are too light for lines on white.
+constexpr std::array<std::string_view, 8> kColours = {"#0072B2", "#D55E00", "#009E73", "#E69F00",
+                                                      "#AA4499", "#56B4E9", "#8C6D1F", "#6B6B6B"};
+constexpr std::array<std::string_view, 8> kShapes = {"circle",        "square", "triangle-up",   "diamond",
+                                                     "triangle-down", "cross",  "triangle-left", "triangle-right"};
+const std::array<std::vector<int>, 4> kDashes = {std::vector<int>{}, {6, 3}, {2, 2}, {8, 3, 2, 3}};
+constexpr std::array<std::string_view, 5> kSourceShapes = {"circle", "diamond", "square", "triangle-up", "cross"};
+const std::array<std::vector<int>, 5> kSourceDashes = {std::vector<int>{1, 0}, {5, 3}, {2, 2}, {8, 3, 2, 3}, {1, 4}};
+
+// Zooming needs a key, so that the page scrolls when the pointer is over a chart; panning is for the mouse only.
+Json zoom() {
+  return Json::parse(R"({"name": "zoom", "bind": "scales", "select": {"type": "interval",
+    "zoom": "wheel![event.ctrlKey || event.metaKey]", "translate": "[mousedown, window:mouseup] > window:mousemove!"}})");
+}
+
+Json base(int height) {
+  Json spec;
+  spec["$schema"] = kSchema;
+  spec["data"] = {{"name", "rows"}};
+  spec["width"] = "container";
+  spec["height"] = height;
+  return spec;
+}
+
+Json encoding_of(const ChartAxis& axis, const char* type = "quantitative") {
+  Json encoding = {{"field", axis.field}, {"type", type}, {"title", axis.title}};
+  if (std::string_view(type) == "quantitative") {
+    Json scale = {{"type", axis.scale}};
+    if (axis.scale == "linear") scale["zero"] = axis.zero;
+    if (axis.scale != "symlog") scale["nice"] = false;
+    if (!axis.domain) scale["padding"] = 8;  // points at the edge are drawn whole
+    if (axis.domain) scale["domain"] = {axis.domain->first, axis.domain->second};
+    encoding["scale"] = scale;
+  }
+  Json look = Json::object();
+  if (!axis.ticks.empty()) look["values"] = axis.ticks;
+  if (!axis.format.empty()) look["format"] = axis.format;
+  if (axis.whole) look["tickMinStep"] = 1;
+  if (!axis.label.empty()) look["labelExpr"] = axis.label;
+  if (!look.empty()) encoding["axis"] = look;
+  return encoding;
+}
+
+Json tooltips(const std::vector<TooltipField>& fields) {
+  Json out = Json::array();
+  for (const TooltipField& field : fields) {
+    // Numbers without a format: the page writes them as in its tables.
+    out.push_back(
+        {{"field", field.field}, {"title", field.title}, {"type", field.number ? "quantitative" : "nominal"}});
+  }
+  return out;
+}
+
+Json colour_of(const std::vector<Series>& series, const std::string& title) {
+  Json names = Json::array(), colours = Json::array();
+  for (const Series& one : series) {
+    names.push_back(one.name);
+    colours.push_back(one.colour);
+  }
+  return {{"field", "series"},
+          {"type", "nominal"},
+          {"title", title},
+          {"scale", {{"domain", names}, {"range", colours}}},
+          {"sort", nullptr}};
+}
+
+// Series are told apart by shape, too; by dashes only where these do not say the source.
+Json shape_of(const std::vector<Series>& series, const std::string& title) {
+  Json names = Json::array(), shapes = Json::array();
+  for (const Series& one : series) {
+    names.push_back(one.name);
+    shapes.push_back(one.shape);
+  }
+  return {{"field", "series"},
+          {"type", "nominal"},
+          {"title", title},
+          {"scale", {{"domain", names}, {"range", shapes}}},
+          {"sort", nullptr}};
+}
+
+Json dash_of(const std::vector<Series>& series, const std::string& title) {
+  Json names = Json::array(), dashes = Json::array();
+  for (const Series& one : series) {
+    names.push_back(one.name);
+    dashes.push_back(one.dash.empty() ? std::vector<int>{1, 0} : one.dash);
+  }
+  return {{"field", "series"},
+          {"type", "nominal"},
+          {"title", title},
+          {"scale", {{"domain", names}, {"range", dashes}}},
+          {"sort", nullptr}};
+}
+
+template <class Looks>
+Json source_scale(const LineChart& chart, const Looks& looks) {
+  Json range = Json::array();
+  for (std::size_t i = 0; i < chart.sources.size(); ++i) range.push_back(looks[i % looks.size()]);
+  return {{"field", chart.source_field},
+          {"type", "nominal"},
+          {"title", chart.source_title},
+          {"scale", {{"domain", chart.sources}, {"range", range}}},
+          {"sort", nullptr}};
+}
+
+}  // namespace
+
+ChartAxis axis_of(std::string field, std::string title) {
+  ChartAxis axis;
+  axis.field = std::move(field);
+  axis.title = std::move(title);
+  return axis;
+}
+
+Json line_spec(const LineChart& chart) {
+  Json spec = base(chart.height);
+  const Json x = encoding_of(chart.x), y = encoding_of(chart.y), colour = colour_of(chart.series, chart.series_title);
+  const bool by_source = !chart.sources.empty();
+  Json layers = Json::array();
+  if (!chart.low.empty()) {
+    Json low = y;
+    low["field"] = chart.low;
+    Json layer;
+    layer["mark"] = chart.bars ? Json{{"type", "rule"}, {"strokeWidth", 1.5}, {"opacity", 0.8}}
+                               : Json{{"type", "area"}, {"opacity", 0.15}};
+    layer["encoding"] = {{"x", x}, {"y", low}, {"y2", {{"field", chart.high}}}, {"color", colour}};
+    if (by_source) layer["encoding"]["detail"] = {{"field", chart.source_field}};
+    layers.push_back(std::move(layer));
+  }
+  if (chart.lines) {
+    Json layer;
+    layer["mark"] = {{"type", "line"}, {"strokeWidth", 1.75}, {"strokeJoin", "round"}};
+    if (!chart.width_field.empty()) layer["mark"]["opacity"] = 0.7;
+    layer["encoding"] = {{"x", x}, {"y", y}, {"color", colour}};
+    layer["encoding"]["strokeDash"] =
+        by_source ? source_scale(chart, kSourceDashes) : dash_of(chart.series, chart.series_title);
+    if (!chart.order.empty()) layer["encoding"]["order"] = {{"field", chart.order}, {"type", "quantitative"}};
+    if (!chart.detail.empty()) layer["encoding"]["detail"] = {{"field", chart.detail}};
+    if (!chart.width_field.empty()) {
+      layer["encoding"]["size"] = {{"field", chart.width_field},
+                                   {"type", "quantitative"},
+                                   {"legend", nullptr},
+                                   {"scale", {{"type", "sqrt"}, {"range", {0.75, 9}}}}};
+      layer["encoding"]["tooltip"] = tooltips(chart.tooltip);
+    }
+    layers.push_back(std::move(layer));
+  }
+  if (chart.points) {
+    Json layer;
+    layer["mark"] = {{"type", "point"}, {"filled", true}, {"size", chart.point_size}, {"opacity", 1}};
+    layer["encoding"] = {{"x", x}, {"y", y}, {"color", colour}, {"tooltip", tooltips(chart.tooltip)}};
+    layer["encoding"]["shape"] =
+        by_source ? source_scale(chart, kSourceShapes) : shape_of(chart.series, chart.series_title);
+    layers.push_back(std::move(layer));
+  }
+  layers[0]["params"] = Json::array({zoom()});
+  spec["layer"] = std::move(layers);
+  return spec;
+}
+
+Json bar_spec(const BarChart& chart) {
+  Json spec = base(chart.height);
+  spec["mark"] = {{"type", "bar"}};
+  Json y = encoding_of(chart.y);
+  y["scale"]["zero"] = true;
+  Json x = encoding_of(chart.x, "ordinal");
+  x["axis"]["labelAngle"] = 0;
+  spec["encoding"] = {
+      {"x", x}, {"y", y}, {"color", colour_of(chart.series, chart.series_title)}, {"tooltip", tooltips(chart.tooltip)}};
+  return spec;
+}
+
+Json heat_spec(const HeatChart& chart) {
+  Json spec = base(chart.height);
+  spec["mark"] = {{"type", "rect"}};
+  Json x = encoding_of(chart.x, "ordinal"), y = encoding_of(chart.y, "ordinal");
+  x["axis"]["labelAngle"] = 0;
+  x["axis"]["labelOverlap"] = true;
+  y["axis"]["labelOverlap"] = true;
+  Json scale = {{"scheme", chart.diverging ? "purpleorange" : "viridis"}};
+  if (chart.diverging) scale["domainMid"] = 0;
+  spec["encoding"] = {
+      {"x", x},
+      {"y", y},
+      {"color", {{"field", chart.value}, {"type", "quantitative"}, {"title", chart.value_title}, {"scale", scale}}},
+      {"tooltip", tooltips(chart.tooltip)}};
+  return spec;
+}
+
+Series numbered_series(std::string name, std::string title, std::size_t number) {
+  Series series;
+  series.name = std::move(name);
+  series.title = std::move(title);
+  series.colour = kColours[number % kColours.size()];
+  series.dash = kDashes[number / kColours.size() % kDashes.size()];
+  series.shape = kShapes[(number + number / kColours.size()) % kShapes.size()];
+  return series;
+}
+
+std::vector<Series> variant_series(const std::vector<std::string>& variants) {
+  static const std::map<std::string_view, std::pair<std::size_t, std::string_view>> kKnown = {
+      {"full", {0, "full: the transformer"}},
+      {"san", {1, "san: attention alone"}},
+      {"san+skip", {2, "san+skip: with skips"}},
+      {"san+mlp", {3, "san+mlp: with MLPs"}},
+      {"no-norm", {4, "no-norm: without norms"}}};
+  std::vector<Series> out;
+  std::size_t next = 5;
+  for (const std::string& variant : variants) {
+    const auto known = kKnown.find(variant);
+    out.push_back(known == kKnown.end()
+                      ? numbered_series(variant, variant.empty() ? "value" : variant, next++)
+                      : numbered_series(variant, std::string(known->second.second), known->second.first));
+  }
+  // Alone among strangers: begin with the first colour.
+  if (next == 5 + variants.size()) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = numbered_series(out[i].name, out[i].title, i);
+  }
+  return out;
+}
+
+std::string power_label() {
+  constexpr std::array<std::pair<const char*, const char*>, 12> kRaised = {{{"0", "⁰"},
+                                                                            {"1", "¹"},
+                                                                            {"2", "²"},
+                                                                            {"3", "³"},
+                                                                            {"4", "⁴"},
+                                                                            {"5", "⁵"},
+                                                                            {"6", "⁶"},
+                                                                            {"7", "⁷"},
+                                                                            {"8", "⁸"},
+                                                                            {"9", "⁹"},
+                                                                            {"−", "⁻"},
+                                                                            {",", ""}}};
+  std::string expression = "datum.label";
+  for (const auto& [digit, raised] : kRaised) {
+    expression = std::string("replace(") + expression + ", regexp('" + digit + "', 'g'), '" + raised + "')";
+  }
+  return "'10' + " + expression;
+}
+
+std::vector<double> power_ticks(double lowest, double highest) {
+  std::vector<double> ticks = {0};
+  for (double power = 1; power <= std::max(-lowest, highest) * 1.0001 && ticks.size() < 60; power *= 10) {
+    for (const double tick : {power, 3 * power}) {
+      if (-tick >= lowest) ticks.push_back(-tick);
+      if (tick <= highest) ticks.push_back(tick);
+    }
+  }
+  std::ranges::sort(ticks);
+  return ticks;
+}
+
+}  // namespace rankfall

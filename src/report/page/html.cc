@@ -1,0 +1,152 @@
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "io/atomic_file.h"
+#include "io/base64.h"
+#include "io/sha256.h"
+#include "report/page/assets.h"
+#include "report/page/page.h"
+#include <rankfall/error.h>
+#include <rankfall/report.h>
+#include <rankfall/version.h>
+
+namespace rankfall {
+namespace {
+
+constexpr std::size_t kMostRows = 2'000'000;
+
+// For the text of an element or an attribute in double quotes.
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+// JSON for a script element: without `<` nothing in it can end or comment out the element.
+std::string script_json(const Json& json) {
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// As a content-security policy names an inline script or style.
+std::string policy_hash(std::string_view text) {
+  return fmt::format("'sha256-{}'", encode_base64(sha256_bytes(std::as_bytes(std::span(text.data(), text.size())))));
+}
+
+// Each placeholder once, in one pass, so that what is put in is not looked at again.
+std::string filled(std::string_view html, std::span<const std::pair<std::string_view, std::string>> values) {
+  std::string out;
+  while (!html.empty()) {
+    const auto open = html.find("{{");
+    out += html.substr(0, open);
+    if (open == std::string_view::npos) break;
+    html.remove_prefix(open);
+    bool found = false;
+    for (const auto& [name, value] : values) {
+      const std::string placeholder = fmt::format("{{{{{}}}}}", name);
+      if (!html.starts_with(placeholder)) continue;
+      out += value;
+      html.remove_prefix(placeholder.size());
+      found = true;
+      break;
+    }
+    if (!found) {
+      out += "{{";
+      html.remove_prefix(2);
+    }
+  }
+  return out;
+}
+
+std::string file_name(std::string id) { return id + ".vl.json"; }
+
+}  // namespace
+
+Page make_page(const std::vector<NamedResult>& results, const PageOptions& options) {
+  const PageAssets assets = page_assets();
+  if (assets.script.empty()) {
+    throw Error(
+        ErrorKind::kUsage,
+        "this rankfall was built without its report page: the build found no node and npm (Debian's packages nodejs "
+        "and npm); install these and build again");
+  }
+  std::size_t n_rows = 0;
+  for (const NamedResult& one : results) n_rows += one.result.rows.size();
+  if (results.empty()) throw Error(ErrorKind::kUsage, "a report needs at least one result");
+  if (n_rows > kMostRows) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("{} rows are more than a page can show (at most {}); measure fewer samples "
+                            "or metrics, or leave single samples out",
+                            n_rows, kMostRows));
+  }
+  const PageContent content = compose_page(results, options);
+  const std::string policy = fmt::format(
+      "default-src 'none'; script-src {}; style-src {}; img-src data: blob:; base-uri 'none'; form-action 'none'",
+      policy_hash(assets.script), policy_hash(assets.css));
+  const std::array<std::pair<std::string_view, std::string>, 5> values = {{
+      {"policy", policy},
+      {"title", escaped(content.title)},
+      {"style", std::string(assets.css)},
+      {"data", script_json(to_page_json(content))},
+      {"script", std::string(assets.script)},
+  }};
+  Page page;
+  page.html = filled(assets.html, values);
+  for (const Section& section : content.sections) {
+    for (const Figure& figure : section.figures) {
+      for (std::size_t i = 0; i < figure.panels.size(); ++i) {
+        page.charts.emplace_back(
+            file_name(panel_id(figure, i)),
+            standalone_spec(figure.panels[i], figure).dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+      }
+    }
+  }
+  return page;
+}
+
+void save(const Page& page, const std::filesystem::path& file, const std::filesystem::path& charts) {
+  if (!charts.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(charts, error);
+    if (error) throw Error(ErrorKind::kInput, fmt::format("{}: {}", charts.string(), error.message()));
+    for (const auto& [name, text] : page.charts) write_file_atomically(charts / name, text);
+  }
+  write_file_atomically(file, page.html);
+}
+
+}  // namespace rankfall

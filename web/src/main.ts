@@ -1,0 +1,70 @@
+// Builds the report from the JSON in the document.
+import { contents, markCurrent } from "./contents";
+import { choice, element } from "./dom";
+import { figureElement } from "./figure";
+import { manifestsSection } from "./manifests";
+import { prose } from "./numbers";
+import type { Answer, Page, Section } from "./page";
+import { CHOICES, chooseScheme, watchScheme } from "./scheme";
+import { installTooltip } from "./tooltip";
+import { sign } from "./tone";
+
+const HINT =
+  "In the charts, Ctrl (or ⌘) and the wheel zoom, dragging pans, a double click resets. The buttons above a chart show and hide its curves.";
+const MANIFESTS = { id: "how-it-was-made", title: "How it was made" };
+
+function header(page: Page): HTMLElement {
+  return element(
+    "header",
+    {},
+    element("h1", {}, page.title),
+    choice("Colours", [...CHOICES], chooseScheme),
+    element("p", { class: "subtitle" }, page.subtitle),
+  );
+}
+
+function answerElement(answer: Answer): HTMLElement {
+  return element(
+    "div",
+    { class: `answer ${answer.tone}` },
+    element("dt", {}, sign(answer.tone), answer.question),
+    element("dd", {}, ...prose(answer.answer)),
+  );
+}
+
+function summary(answers: Answer[]): HTMLElement {
+  return element(
+    "section",
+    { class: "summary", "aria-labelledby": "in-short" },
+    element("h2", { id: "in-short" }, "In short"),
+    element("dl", {}, ...answers.map(answerElement)),
+    element("p", { class: "notes hint" }, HINT),
+  );
+}
+
+function sectionElement(section: Section, page: Page): HTMLElement {
+  const parts = section.figures.map((figure) => figureElement(figure, page.datasets));
+  const intro = section.intro === "" ? [] : [element("p", { class: "intro" }, ...prose(section.intro))];
+  return element("section", { id: section.id }, element("h2", {}, section.title), ...intro, ...parts);
+}
+
+function build(page: Page): void {
+  watchScheme();
+  const sections = page.sections.map((section) => sectionElement(section, page));
+  const entries: { id: string; title: string }[] = [...page.sections];
+  if (page.manifests.length > 0) {
+    sections.push(manifestsSection(MANIFESTS.id, MANIFESTS.title, page.manifests));
+    entries.push(MANIFESTS);
+  }
+  const nav = contents(entries);
+  const main = element("main", { id: "main", tabindex: "-1" });
+  if (page.summary.length > 0) main.append(summary(page.summary));
+  main.append(...sections);
+  document.body.append(header(page), nav, main, element("footer", {}, `rankfall ${page.version}`));
+  installTooltip();
+  markCurrent(nav);
+  // The address may name a section that did not exist when the browser looked for it.
+  if (location.hash !== "") document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+}
+
+build(JSON.parse(document.getElementById("page")?.textContent ?? "") as Page);

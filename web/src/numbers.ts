@@ -1,0 +1,63 @@
+// Numbers as people write them: four digits, and powers of ten where zeros would have to be counted.
+import { element } from "./dom";
+import type { ColumnKind, Value } from "./page";
+
+// `text`, followed by ten to the `power` where there is one.
+export interface NumberText {
+  text: string;
+  power: string;
+}
+
+const MISSING = "–";
+// Below this magnitude of a logarithm its fraction still gives two digits of the number worth reading.
+const LARGEST_EXPONENT_WITH_DIGITS = 1000;
+
+function withMinus(text: string): string {
+  return text.replace("-", "−");
+}
+
+// No zeros at the end: 0.5980 claims a digit that "up to four" does not.
+function significant(value: number, digits: number): string {
+  return withMinus(String(Number(value.toPrecision(digits))));
+}
+
+function scientific(mantissa: number, exponent: number, digits: number): NumberText {
+  const rounded = Number(mantissa.toPrecision(digits));
+  // 9.96 rounds to 10: one more power.
+  const carried = Math.abs(rounded) >= 10;
+  const shown = significant(carried ? rounded / 10 : rounded, digits);
+  return { text: `${shown} × 10`, power: withMinus(String(exponent + (carried ? 1 : 0))) };
+}
+
+export function formatNumber(value: number): NumberText {
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e7) return { text: withMinus(String(value)), power: "" };
+  if (size >= 1e-3 && size < 1e5) return { text: significant(value, size >= 1e3 ? 5 : 4), power: "" };
+  const [mantissa, exponent] = value.toExponential().split("e");
+  return scientific(Number(mantissa), Number(exponent), 4);
+}
+
+// The number whose base-10 logarithm is given; it may be far below what a double holds.
+export function formatLog10(logarithm: number): NumberText {
+  if (logarithm === 0) return { text: "1", power: "" };
+  if (Math.abs(logarithm) >= LARGEST_EXPONENT_WITH_DIGITS) return { text: "10", power: withMinus(logarithm.toFixed(1)) };
+  if (logarithm >= -3 && logarithm < 4) return { text: significant(10 ** logarithm, 3), power: "" };
+  const exponent = Math.floor(logarithm);
+  return scientific(10 ** (logarithm - exponent), exponent, 2);
+}
+
+export function formatValue(value: Value, kind: ColumnKind): NumberText {
+  if (value === null) return { text: MISSING, power: "" };
+  if (typeof value === "string") return { text: value, power: "" };
+  return kind === "log10" ? formatLog10(value) : formatNumber(value);
+}
+
+export function numberNodes(shown: NumberText): (Node | string)[] {
+  return shown.power === "" ? [shown.text] : [shown.text, element("sup", {}, shown.power)];
+}
+
+// Plain text with its powers of ten, written 10^-77, as powers.
+export function prose(text: string): (Node | string)[] {
+  const parts = text.split(/\b10\^([-−+]?[0-9]+(?:\.[0-9]+)?)/);
+  return parts.flatMap((part, place) => (place % 2 === 0 ? [part] : ["10", element("sup", {}, withMinus(part))]));
+}

@@ -1,0 +1,84 @@
+// What rankfall writes into the page. All texts are plain text and may be hostile: they enter the document by textContent only.
+import type { TopLevelSpec } from "vega-lite";
+
+export interface Page {
+  title: string;
+  subtitle: string;
+  version: string;
+  summary: Answer[];
+  sections: Section[];
+  manifests: Manifest[];
+  datasets: Record<string, Dataset>;
+}
+
+export type Tone = "good" | "bad" | "neutral";
+
+export interface Answer {
+  question: string;
+  answer: string;
+  tone: Tone;
+}
+
+export interface Section {
+  id: string;
+  title: string;
+  intro: string;
+  figures: Figure[];
+}
+
+export interface Figure {
+  id: string;
+  title: string;
+  caption: string;
+  notes: string[];
+  // The whole figure behind a disclosure: secondary material.
+  collapsed: boolean;
+  // The legend, common to all panels; may be empty.
+  series: Series[];
+  panels: Panel[];
+  // Ids of datasets shown as tables behind disclosures; open when there are no panels.
+  tables: string[];
+}
+
+// A series is the rows whose column "series" is `name`.
+export interface Series {
+  name: string;
+  title: string;
+  colour: string;
+  dash: number[];
+  shape: string;
+}
+
+export interface Panel {
+  id: string;
+  title: string;
+  // For those who do not see the chart.
+  description: string;
+  // The first is shown; with several there is a switch. Specs name their data "rows".
+  views: { label: string; spec: TopLevelSpec }[];
+  data: string;
+  // Takes the whole width of the grid.
+  wide: boolean;
+}
+
+export type ColumnKind = "text" | "number" | "log10" | "verdict";
+export type Value = string | number | null;
+
+export interface Column {
+  name: string;
+  // Empty: not shown in the table.
+  title: string;
+  kind: ColumnKind;
+}
+
+export interface Dataset {
+  title: string;
+  columns: Column[];
+  rows: Value[][];
+}
+
+// How a result was made: keys and values, in order.
+export interface Manifest {
+  name: string;
+  entries: [string, string][];
+}

@@ -1,0 +1,35 @@
+// Changes to the legends of a spec before it is compiled.
+import type { Series } from "./page";
+
+interface Channel {
+  field?: string;
+  legend?: object | null;
+}
+
+const LEGEND_CHANNELS = new Set(["color", "fill", "stroke", "shape", "strokeDash", "strokeWidth", "opacity", "size"]);
+
+// A copy with every channel that can have a legend replaced by `change` of it.
+function withChannels<Json>(spec: Json, change: (channel: Channel) => Channel): Json {
+  const visit = (value: unknown, name: string): unknown => {
+    if (Array.isArray(value)) return value.map((each) => visit(each, ""));
+    if (value === null || typeof value !== "object") return value;
+    const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, visit(inner, key)]));
+    return LEGEND_CHANNELS.has(name) && "field" in copy ? change(copy) : copy;
+  };
+  return visit(spec, "") as Json;
+}
+
+// Without the legends of the column "series", which the figure's buttons replace; those of other columns stay. (config.legend.disable would
+// not do: Vega-Lite ignores it where a channel describes its legend, and it would take the colour bar of a heat map away.)
+export function withoutSeriesLegends<Json>(spec: Json): Json {
+  return withChannels(spec, (channel) => (channel.field === "series" ? { ...channel, legend: null } : channel));
+}
+
+// The legend with the series' titles in place of their names.
+export function withSeriesTitles<Json>(spec: Json, series: Series[]): Json {
+  const titles = JSON.stringify(Object.fromEntries(series.map(({ name, title }) => [name, title])));
+  const labelExpr = `(${titles})[datum.label] || datum.label`;
+  return withChannels(spec, (channel) =>
+    channel.field === "series" && channel.legend !== null ? { ...channel, legend: { ...channel.legend, labelExpr } } : channel,
+  );
+}

@@ -1,0 +1,61 @@
+// A dataset as a table behind a disclosure, made when it is opened and in pieces: most are never looked at.
+import { button, element } from "./dom";
+import { download } from "./export";
+import { formatValue, numberNodes } from "./numbers";
+import type { Column, Dataset, Value } from "./page";
+import { toCsv } from "./rows";
+import { badge, verdictTone } from "./tone";
+
+const PIECE = 500;
+
+function isNumeric(column: Column): boolean {
+  return column.kind === "number" || column.kind === "log10";
+}
+
+function cell(value: Value, column: Column): HTMLTableCellElement {
+  const made = element("td", isNumeric(column) ? { class: "numeric" } : {});
+  if (column.kind === "verdict" && value !== null) {
+    made.append(badge(verdictTone(String(value)), String(value)));
+  } else {
+    made.append(...numberNodes(formatValue(value, column.kind)));
+    if (typeof value === "number") made.title = column.kind === "log10" ? `log10 = ${value}` : String(value);
+  }
+  return made;
+}
+
+function table(id: string, dataset: Dataset): HTMLElement[] {
+  const columns = dataset.columns.map((column, place) => ({ column, place })).filter(({ column }) => column.title !== "");
+  const head = columns.map(({ column }) => element("th", isNumeric(column) ? { scope: "col", class: "numeric" } : { scope: "col" }, column.title));
+  const body = element("tbody");
+  const more = button("", () => addPiece());
+  const addPiece = () => {
+    const done = body.rows.length;
+    for (const row of dataset.rows.slice(done, done + PIECE)) {
+      body.append(element("tr", {}, ...columns.map(({ column, place }) => cell(row[place] ?? null, column))));
+    }
+    more.textContent = `Show more (${body.rows.length} of ${dataset.rows.length} rows)`;
+    more.hidden = body.rows.length === dataset.rows.length;
+  };
+  addPiece();
+  const save = button("Download CSV", () => download(`${id}.csv`, new Blob([toCsv(dataset)], { type: "text/csv" })));
+  return [
+    element(
+      "div",
+      { class: "table", role: "region", tabindex: "0", "aria-label": dataset.title },
+      element("table", {}, element("thead", {}, element("tr", {}, ...head)), body),
+    ),
+    element("div", { class: "tools" }, more, save),
+  ];
+}
+
+export function tableDisclosure(id: string, dataset: Dataset, open: boolean): HTMLElement {
+  const size = `${dataset.rows.length} ${dataset.rows.length === 1 ? "row" : "rows"}`;
+  const disclosure = element("details", { class: "data" }, element("summary", {}, dataset.title, element("span", { class: "size" }, size)));
+  const fill = () => {
+    if (disclosure.open && disclosure.childElementCount === 1) disclosure.append(...table(id, dataset));
+  };
+  disclosure.addEventListener("toggle", fill);
+  disclosure.open = open;
+  fill();
+  return disclosure;
+}

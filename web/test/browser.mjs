@@ -1,0 +1,355 @@
+// The page in a real browser.  RANKFALL_PAGES: files to test, colon-separated (default: the sample page).  RANKFALL_BROWSER: the browser's
+// path.  RANKFALL_SHOTS: a directory for screenshots.
+import assert from "node:assert/strict";
+import { existsSync, rmSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { basename, delimiter, join, resolve } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+import { makePage } from "./make_page.mjs";
+import { bigPage, samplePage } from "./sample_page.mjs";
+
+const PHONE = { width: 390, height: 844 };
+const DESKTOP = { width: 1280, height: 900 };
+const PATIENCE = { timeout: 10_000 };
+
+function findBrowser() {
+  if (process.env.RANKFALL_BROWSER) return process.env.RANKFALL_BROWSER;
+  const names = ["chromium", "chromium-browser", "google-chrome"];
+  const paths = names.flatMap((name) => (process.env.PATH ?? "").split(delimiter).map((directory) => join(directory, name)));
+  return paths.find((path) => existsSync(path));
+}
+
+const executablePath = findBrowser();
+if (executablePath === undefined) console.log("no chromium, chromium-browser or google-chrome in PATH: the browser tests are skipped");
+const given = (process.env.RANKFALL_PAGES ?? "").split(":").filter((path) => path !== "").map((path) => resolve(path));
+const directory = await mkdtemp(join(tmpdir(), "rankfall-page-"));
+process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+const sample = join(directory, "sample.html");
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+let browser;
+
+// Opens a file; `complaints` collects errors and requests, of which there must be none.
+async function open(file, { viewport = DESKTOP, colorScheme = "light" } = {}) {
+  const page = await browser.newPage({ viewport, colorScheme, reducedMotion: "reduce" });
+  page.setDefaultTimeout(PATIENCE.timeout);
+  const complaints = [];
+  const address = pathToFileURL(file).href;
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("dialog", (dialog) => complaints.push(`dialog: ${dialog.message()}`));
+  page.on("request", (request) => {
+    if (request.url() !== address && !request.url().startsWith("blob:")) complaints.push(`request: ${request.url()}`);
+  });
+  await page.goto(address);
+  await page.waitForSelector("main");
+  await page.evaluate(() => document.querySelectorAll("details.figure").forEach((figure) => (figure.open = true)));
+  return { page, complaints };
+}
+
+// What a chart shows: marks of an SVG, opaque pixels of a canvas. Runs in the page.
+function drawnIn(root) {
+  let sum = 0;
+  for (const canvas of root.querySelectorAll(".chart canvas")) {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    for (let place = 3; place < data.length; place += 4) sum += data[place] > 0 ? 1 : 0;
+  }
+  for (const mark of root.querySelectorAll('.chart svg [class*="role-mark"] :is(path, line, text)')) {
+    if (mark.matches("path") ? (mark.getAttribute("d") ?? "") !== "" : true) sum += 1;
+  }
+  return sum;
+}
+
+async function drawAll(page) {
+  for (const chart of await page.locator(".chart").all()) {
+    await chart.scrollIntoViewIfNeeded();
+    await chart.locator("svg, canvas").first().waitFor();
+  }
+}
+
+async function waitForDrawn(page, figure, wanted, message) {
+  const started = Date.now();
+  let drawn;
+  do {
+    drawn = await figure.evaluate(drawnIn);
+    if (wanted(drawn)) return drawn;
+    await page.waitForTimeout(20);
+  } while (Date.now() - started < PATIENCE.timeout);
+  assert.fail(`${message}: ${drawn}`);
+}
+
+async function saved(page, control) {
+  const [download] = await Promise.all([page.waitForEvent("download"), control.click()]);
+  return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
+}
+
+// In an empty page: the policy of the report holds for documents it parses, too.
+async function svgMarks(text) {
+  const page = await browser.newPage();
+  const marks = await page.evaluate((source) => {
+    const parsed = new DOMParser().parseFromString(source, "image/svg+xml");
+    if (parsed.querySelector("parsererror") !== null || parsed.documentElement.localName !== "svg") return -1;
+    return parsed.querySelectorAll('[class*="role-mark"] path').length;
+  }, text);
+  await page.close();
+  return marks;
+}
+
+async function violations(page) {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const found = await window.axe.run(document, { preload: false });
+    return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 160)).slice(0, 3).join(" | ")}`);
+  });
+}
+
+function testPage(file) {
+  test("draws every chart, without errors and requests", async () => {
+    const { page, complaints } = await open(file);
+    await drawAll(page);
+    for (const chart of await page.locator(".panel").all()) {
+      assert.ok((await chart.evaluate(drawnIn)) > 0, `nothing drawn: ${await chart.getAttribute("data-panel")}`);
+    }
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test("a button hides its series in every panel and brings it back", async () => {
+    const { page, complaints } = await open(file);
+    await drawAll(page);
+    for (const figure of await page.locator(".figure:has(.legend):has(.chart)").all()) {
+      const first = figure.locator(".legend button").first();
+      const before = await figure.evaluate(drawnIn);
+      await first.focus();
+      await page.keyboard.press("Space");
+      assert.equal(await first.getAttribute("aria-pressed"), "false");
+      await waitForDrawn(page, figure, (drawn) => drawn !== before, "hiding changed nothing");
+      await page.keyboard.press("Enter");
+      assert.equal(await first.getAttribute("aria-pressed"), "true");
+      await waitForDrawn(page, figure, (drawn) => drawn === before, `showing did not bring ${before} back`);
+    }
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test("the other scale of a panel can be shown", async () => {
+    const { page, complaints } = await open(file);
+    await drawAll(page);
+    for (const panel of await page.locator(".panel:has(.choice)").all()) {
+      for (const choice of await panel.locator(".choice button").all()) {
+        await choice.click();
+        assert.equal(await choice.getAttribute("aria-pressed"), "true");
+        await waitForDrawn(page, panel, (drawn) => drawn > 0, "nothing drawn");
+      }
+    }
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test("charts and tables can be saved", async () => {
+    const { page, complaints } = await open(file);
+    for (const panel of await page.locator(".panel").all()) {
+      await panel.scrollIntoViewIfNeeded();
+      const svg = await saved(page, panel.getByRole("button", { name: "SVG" }));
+      assert.match(svg.name, /\.svg$/);
+      assert.ok((await svgMarks(svg.bytes.toString("utf8"))) > 0, svg.name);
+      const png = await saved(page, panel.getByRole("button", { name: "PNG" }));
+      assert.match(png.name, /\.png$/);
+      assert.equal(png.bytes.subarray(0, 8).toString("latin1"), "\x89PNG\r\n\x1a\n");
+      assert.ok(png.bytes.readUInt32BE(16) >= 1440, "twice 720 pixels wide");
+    }
+    for (const table of await page.locator("details.data:not(:has(.manifest))").all()) {
+      if (!(await table.evaluate((details) => details.open))) await table.locator("summary").click();
+      const rows = await table.locator("tbody tr").count();
+      assert.ok(rows > 0 && rows <= 500, `${rows} rows`);
+      const csv = await saved(page, table.getByRole("button", { name: "Download CSV" }));
+      assert.ok(csv.bytes.toString("utf8").split("\r\n").length > rows, csv.name);
+    }
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  for (const colorScheme of ["light", "dark"]) {
+    test(`is accessible: ${colorScheme}`, async () => {
+      const { page } = await open(file, { colorScheme });
+      await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+      // All rows of a table are alike, and axe is slow.
+      await page.locator("tbody tr:nth-child(n + 20)").evaluateAll((rows) => rows.forEach((row) => row.remove()));
+      await drawAll(page);
+      assert.deepEqual(await violations(page), []);
+      await page.close();
+    });
+  }
+
+  test("fits a phone", async () => {
+    const { page, complaints } = await open(file, { viewport: { width: 360, height: 740 } });
+    await page.evaluate(() => document.querySelectorAll("details").forEach((details) => (details.open = true)));
+    await drawAll(page);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 360);
+    const wide = await page.evaluate(() =>
+      [...document.querySelectorAll("body *")]
+        .filter((each) => each.closest(".table, .skip, svg, .legend span") === null && each.getBoundingClientRect().right > 361)
+        .map((each) => each.outerHTML.slice(0, 100)),
+    );
+    assert.deepEqual(wide, []);
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test("prints every chart in light colours", async () => {
+    const { page, complaints } = await open(file, { colorScheme: "dark" });
+    await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.scheme), "light");
+    for (const panel of await page.locator(".panel").all()) assert.ok((await panel.evaluate(drawnIn)) > 0);
+    await page.evaluate(() => window.dispatchEvent(new Event("afterprint")));
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.scheme), "dark");
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test("screenshots", { skip: process.env.RANKFALL_SHOTS ? false : "RANKFALL_SHOTS is not set" }, async () => {
+    await mkdir(process.env.RANKFALL_SHOTS, { recursive: true });
+    for (const [name, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+      for (const colorScheme of ["light", "dark"]) {
+        const { page } = await open(file, { viewport, colorScheme });
+        await drawAll(page);
+        await page.evaluate(() => window.scrollTo(0, 0));
+        await page.screenshot({ path: join(process.env.RANKFALL_SHOTS, `${basename(file, ".html")}-${name}-${colorScheme}.png`), fullPage: true });
+        await page.close();
+      }
+    }
+  });
+}
+
+describe("the page", { skip: executablePath === undefined ? "no browser" : false }, () => {
+  before(async () => {
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+    await writeFile(sample, await makePage(samplePage()));
+  });
+  after(() => browser?.close());
+
+  for (const file of given.length > 0 ? given : [sample]) describe(basename(file), () => testPage(file));
+
+  test("keeps the axes when every series is hidden", async () => {
+    const { page, complaints } = await open(sample);
+    for (const id of ["#fig-residual", "#fig-ranks"]) {
+      const figure = page.locator(id);
+      await figure.scrollIntoViewIfNeeded();
+      await figure.locator("svg.marks").first().waitFor();
+      const labels = () => figure.locator(".chart").first().locator(".role-axis-label text").allTextContents();
+      const before = await labels();
+      for (const button of await figure.locator(".legend button[aria-pressed]").all()) await button.click();
+      await waitForDrawn(page, figure, (drawn) => drawn === 0, "marks left");
+      assert.deepEqual(await labels(), before);
+    }
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test("Ctrl and the wheel zoom, dragging pans, the wheel alone scrolls, the button resets", async () => {
+    const { page, complaints } = await open(sample);
+    for (const [id, scale] of [["residual-bert", "linear"], ["residual-bert", "log"], ["collapse-exact", "symlog"]]) {
+      const panel = page.locator(`[data-panel=${id}]`);
+      await panel.scrollIntoViewIfNeeded();
+      if (scale === "log") await panel.getByRole("button", { name: "log" }).click();
+      await panel.locator("svg.marks").waitFor();
+      await page.evaluate(() => window.scrollBy(0, 100));
+      const labels = () => panel.locator(".role-axis-label text").evaluateAll((all) => all.map((each) => each.textContent + each.getAttribute("transform")));
+      const before = await labels();
+      const reset = panel.getByRole("button", { name: "Reset zoom" });
+      const box = await panel.locator(".chart").boundingBox();
+      const [x, y] = [box.x + box.width / 2, box.y + 60];
+      await page.mouse.move(x, y);
+      await page.keyboard.down("Control");
+      await page.mouse.wheel(0, -400);
+      await page.keyboard.up("Control");
+      await reset.waitFor();
+      const zoomed = await labels();
+      assert.notDeepEqual(zoomed, before, scale);
+      await page.mouse.down();
+      await page.mouse.move(x + 60, y + 30, { steps: 4 });
+      await page.mouse.up();
+      await page.waitForTimeout(50);
+      assert.notDeepEqual(await labels(), zoomed, scale);
+      await reset.click();
+      await reset.waitFor({ state: "hidden" });
+      assert.deepEqual(await labels(), before, scale);
+      await page.mouse.move(x, y);
+      const top = await page.evaluate(() => window.scrollY);
+      await page.mouse.wheel(0, 100);
+      await page.waitForFunction((from) => window.scrollY > from, top);
+      assert.deepEqual(await labels(), before, scale);
+    }
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  test("a tooltip says what is under the mouse, inside the window", async () => {
+    for (const viewport of [DESKTOP, { width: 360, height: 740 }]) {
+      const { page, complaints } = await open(sample, { viewport });
+      for (const [id, expected] of [["[data-panel=collapse-exact]", /residual10−51234\.2/], ["[data-panel='hostile/../panel']", /<b>variant<\/b>/]]) {
+        const panel = page.locator(id);
+        await panel.scrollIntoViewIfNeeded();
+        await panel.locator("svg.marks").waitFor();
+        const points = panel.locator(".mark-symbol path");
+        const place = id === "[data-panel=collapse-exact]" ? await points.evaluateAll((all) => all.findIndex((each) => each.__data__.datum.log10_residual < -51234)) : 0;
+        const point = await points.nth(place).boundingBox();
+        await page.mouse.move(point.x + point.width / 2, point.y + point.height / 2);
+        const tooltip = page.locator(".tooltip");
+        await tooltip.waitFor();
+        assert.match(await tooltip.textContent(), expected);
+        const box = await tooltip.boundingBox();
+        assert.ok(box.x >= 0 && box.y >= 0 && box.x + box.width <= viewport.width && box.y + box.height <= viewport.height, JSON.stringify(box));
+        await page.mouse.move(2, 2);
+        await tooltip.waitFor({ state: "hidden" });
+      }
+      assert.deepEqual(complaints, []);
+      await page.close();
+    }
+  });
+
+  test("long tables come in pieces", async () => {
+    const { page } = await open(sample);
+    const table = page.locator("details.data", { hasText: "1200 rows" });
+    await table.locator("summary").click();
+    for (const rows of [500, 1000, 1200]) {
+      assert.equal(await table.locator("tbody tr").count(), rows);
+      if (rows < 1200) await table.getByRole("button", { name: /Show more/ }).click();
+    }
+    assert.equal(await table.getByRole("button", { name: /Show more/ }).isVisible(), false);
+    await page.close();
+  });
+
+  test("the switch overrides the system's colours", async () => {
+    const { page } = await open(sample, { colorScheme: "light" });
+    const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const light = await ground();
+    await page.getByRole("button", { name: "dark" }).click();
+    assert.notEqual(await ground(), light);
+    await page.getByRole("button", { name: "auto" }).click();
+    assert.equal(await ground(), light);
+    await page.close();
+  });
+
+  test("200 layers, 16 variants and 8 metrics stay usable", async () => {
+    const file = join(directory, "big.html");
+    await writeFile(file, await makePage(bigPage()));
+    assert.ok((await stat(file)).size < 10e6);
+    const started = Date.now();
+    const { page, complaints } = await open(file);
+    const figure = page.locator(".figure").first();
+    await waitForDrawn(page, figure, (drawn) => drawn > 1000, "nothing drawn");
+    assert.ok(Date.now() - started < 3000, `first chart after ${Date.now() - started} ms`);
+    assert.equal(await figure.locator("canvas").count(), 1);
+    const before = await figure.evaluate(drawnIn);
+    const clicked = Date.now();
+    await figure.locator(".legend button").first().click();
+    await waitForDrawn(page, figure, (drawn) => drawn !== before, "hiding changed nothing");
+    assert.ok(Date.now() - clicked < 2000, `toggled in ${Date.now() - clicked} ms`);
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+});
