@@ -25,7 +25,6 @@ struct CollapseCommand {
   std::vector<std::string> fail_if;
   bool no_floats = false;
   bool no_samples = false;
-  bool plot = false;
 };
 
 void run(CollapseCommand& command) {
@@ -41,7 +40,6 @@ void run(CollapseCommand& command) {
   progress.clear();
   TableOptions table;
   table.metrics = {"log10_relative_residual.composite"};
-  table.plot = command.plot;
   write_result(result, command.output, table);
   check_thresholds(thresholds, result);
 }
@@ -68,7 +66,6 @@ void add_collapse_command(CLI::App& app) {
          "--depth", command->depth,
          "this many blocks: random weights are drawn for as many, those of a checkpoint are used over and over")
       ->check(CLI::Range(1, 10'000));
-  sub->add_flag("--plot", command->plot, "a line plot under the table");
   sub->add_flag("--no-floats", command->no_floats,
                 "do not run float32 and float64 for comparison: a third of the time less");
   sub->add_flag("--no-samples", command->no_samples, "no rows for single samples in csv and json");

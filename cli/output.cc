@@ -67,6 +67,7 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
   app.add_option("-o,--output", options.file, "write the result to a file; the table is still printed")
       ->type_name("FILE")
       ->group("Output");
+  app.add_flag("--plot", options.plot, "curves in characters under the tables")->group("Output");
   app.add_flag("-q,--quiet", options.quiet, "no progress; with -o, print nothing")->group("Output");
   app.parse_complete_callback([&options] { check(options); });
 }
@@ -87,6 +88,7 @@ void write_result(const Result& result, const OutputOptions& options, TableOptio
   for (const auto& [key, value] : result.manifest.entries) {
     if (key == "notes") print_notes(std::get<std::vector<std::string>>(value));
   }
+  table.plot = table.plot || options.plot;
   const Format format = output_format(options);
   std::exception_ptr not_saved;
   if (has_file(options)) {

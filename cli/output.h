@@ -18,9 +18,10 @@ struct OutputOptions {
   bool format_given = false;     // otherwise the file's ending decides
   std::string file;              // empty or "-": standard output
   bool quiet = false;            // no progress; with a file, nothing on standard output
+  bool plot = false;             // curves in characters under the tables
 };
 
-// Adds --format, -o/--output and --quiet. An output that cannot be written (unknown ending, no such folder) is refused
+// Adds --format, -o/--output, --plot and --quiet. An output that cannot be written (unknown ending, no such folder) is refused
 // while parsing, before any work. Uses app.parse_complete_callback. `options` must outlive `app`.
 void add_output_options(CLI::App& app, OutputOptions& options);
 

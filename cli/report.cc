@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/results.h"
+#include <rankfall/error.h>
 #include <rankfall/report.h>
 
 namespace rankfall::cli {
@@ -22,9 +24,28 @@ struct ReportCommand {
 };
 
 void run(const ReportCommand& command) {
-  std::vector<NamedResult> results;
-  for (const std::string& file : command.files) results.push_back(read_result(file));
   const std::filesystem::path output = command.output;
+  std::vector<NamedResult> results;
+  for (std::size_t i = 0; i < command.files.size(); ++i) {
+    const std::string& file = command.files[i];
+    std::error_code error;
+    if (std::filesystem::equivalent(file, output, error)) {
+      throw Error(ErrorKind::kUsage, fmt::format("--output {}: is one of the results", command.output));
+    }
+    for (std::size_t k = 0; k < i; ++k) {
+      if (std::filesystem::equivalent(file, command.files[k], error)) {
+        throw Error(ErrorKind::kUsage, fmt::format("{} is given twice", file));
+      }
+    }
+    results.push_back(read_result(file));
+    // Files of the same name are told apart by their folders.
+    const auto same = [&](const std::string& other) {
+      return other != file && std::filesystem::path(other).stem() == std::filesystem::path(file).stem();
+    };
+    if (std::ranges::any_of(command.files, same)) {
+      results.back().name = std::filesystem::path(file).replace_extension().string();
+    }
+  }
   std::filesystem::path charts;
   if (!command.no_charts) {
     charts = command.charts.empty() ? output.parent_path() / (output.stem().string() + "-charts")
@@ -54,7 +75,10 @@ void add_report_command(CLI::App& app) {
                      ->default_str("the page's name with -charts");
   sub->add_flag("--no-charts", command->no_charts, "the page only")->excludes(charts);
   sub->add_option("--title", command->page.title, "heading of the page")->type_name("TEXT");
-  sub->parse_complete_callback([command] { check_writable("--output", command->output); });
+  sub->parse_complete_callback([command] {
+    if (command->output == "-") throw CLI::ValidationError("--output", "a page needs a file's name");
+    check_writable("--output", command->output);
+  });
   sub->callback([command] { run(*command); });
 }
 

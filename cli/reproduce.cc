@@ -1,12 +1,17 @@
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -18,6 +23,7 @@
 #include "cli/terminal.h"
 #include <rankfall/audit.h>
 #include <rankfall/bounds.h>
+#include <rankfall/counts.h>
 #include <rankfall/error.h>
 #include <rankfall/published.h>
 #include <rankfall/report.h>
@@ -56,6 +62,7 @@ class Reproduction {
 
   void run() {
     make_directory(results_);
+    lock();
     compute_missing();
     const auto results = collect();
     write_page(results);
@@ -66,6 +73,15 @@ class Reproduction {
   bool is_chosen(const Part& part) const {
     const auto& only = command_.options.only;
     return only.empty() || std::ranges::find(only, part.figure) != only.end();
+  }
+
+  // One reproduction in a directory at a time; the lock goes with the process.
+  void lock() const {
+    const int fd = open(results_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      throw Error(ErrorKind::kUsage, fmt::format("{}: another reproduction is running in this directory",
+                                                 command_.options.directory.string()));
+    }
   }
 
   // The part's result from an earlier run, if it was made with the same settings.
@@ -97,6 +113,13 @@ class Reproduction {
       }
       missing.push_back(i);
       total += parts_[i].seconds;
+    }
+    for (const Part& part : parts_) {
+      std::error_code error;
+      const bool there = std::filesystem::exists(results_ / (part.name + ".json"), error);
+      if (!is_chosen(part) && there && !finished(part)) {
+        say("{}: was made with other settings and is left out of the page", part.name);
+      }
     }
     double before = 0;
     ProgressLine line(command_.quiet);
@@ -147,20 +170,34 @@ class Reproduction {
     const auto page_file = command_.options.directory / "report.html";
     PageOptions options;
     options.title = "Attention is not all you need, reproduced";
+    const char* figures = results.size() == parts_.size() + 1 ? "Every figure" : "Some figures";
     options.subtitle =
         command_.options.full
-            ? fmt::format("Every figure of the paper at its scale, ten seeds from {} on.", command_.options.seed)
+            ? fmt::format("{} of the paper at its scale, ten seeds from {} on.", figures, command_.options.seed)
             : fmt::format(
-                  "Every figure of the paper, quick settings: one seed ({}), short trainings, few "
-                  "samples where that is said; --full has paper scale.",
-                  command_.options.seed);
-    save(make_page(results, options), page_file, command_.options.directory / "charts");
+                  "{} of the paper, quick settings: one seed ({}), short trainings, few samples where that is said; "
+                  "--full has paper scale.",
+                  figures, command_.options.seed);
+    const Page page = make_page(results, options);
+    save(page, page_file, command_.options.directory / "charts");
+    remove_other_charts(page);
     TableOptions table;
     table.colour = wants_colour(STDOUT_FILENO);
     table.width = terminal_width(STDOUT_FILENO, table.width);
     table.unicode = wants_unicode();
     if (!command_.quiet) write_stdout(to_table(results.front().result, table) + "\n");
     write_stdout(fmt::format("report: {}\n", std::filesystem::absolute(page_file).lexically_normal().string()));
+  }
+
+  // Charts of an earlier page that this one does not have.
+  void remove_other_charts(const Page& page) const {
+    std::set<std::string> names;
+    for (const auto& [name, text] : page.charts) names.insert(name);
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(command_.options.directory / "charts", error)) {
+      const std::string name = entry.path().filename().string();
+      if (name.ends_with(".vl.json") && !names.contains(name)) std::filesystem::remove(entry.path(), error);
+    }
   }
 
   static void check_claims(const std::vector<NamedResult>& results) {
@@ -197,7 +234,16 @@ void run(ReproduceCommand& command) {
       command.options.xlnet.empty()) {
     throw Error(ErrorKind::kUsage, "--text is for trained checkpoints: give --bert, --albert or --xlnet");
   }
-  Reproduction(command).run();
+  // Before the long computation: what is given is a model.
+  for (const std::string& model : {command.options.bert, command.options.albert, command.options.xlnet}) {
+    if (!model.empty()) architecture_of(model);
+  }
+  try {
+    Reproduction(command).run();
+  } catch (const CLI::RuntimeError& stopped) {
+    if (stopped.get_exit_code() > 128) fmt::print(stderr, "stopped; the same reproduce goes on where it was\n");
+    throw;
+  }
 }
 
 }  // namespace
@@ -236,7 +282,7 @@ void add_reproduce_command(CLI::App& app) {
       ->check(CLI::ExistingFile);
   add_seed_option(*sub, command->options.seed);
   add_threads_option(*sub);
-  sub->add_flag("--again", command->again, "compute finished parts again");
+  sub->add_flag("--again", command->again, "compute finished parts again, from the trained networks there are");
   sub->add_flag("-q,--quiet", command->quiet, "no progress, and no table");
   sub->callback([command] { run(*command); });
 }

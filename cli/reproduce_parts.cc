@@ -27,11 +27,11 @@ constexpr std::array<const char*, 3> kTasks = {"sort", "hull", "memorize"};
 
 // How much of everything.
 struct Scale {
-  Index n_seeds, labelled_samples, exact_samples, box_samples, box_paths, path_samples, bound_samples;
+  Index n_seeds, labelled_samples, exact_samples, box_samples, box_paths, path_samples, bound_samples, shown_paths;
   double audit_seconds;
 };
-constexpr Scale kQuick = {1, 8, 1, 4, 100, 1, 2, 30};
-constexpr Scale kFull = {10, 32, 8, 32, 100, 8, 8, 300};
+constexpr Scale kQuick = {1, 8, 1, 4, 100, 1, 2, 24, 30};
+constexpr Scale kFull = {10, 32, 8, 32, 100, 8, 8, 24, 300};
 
 InputOptions zipf(Index n_samples) {
   InputOptions input;
@@ -76,8 +76,12 @@ class Maker {
     part.title = std::move(title);
     part.intro = std::move(intro);
     part.seconds = options_.full ? full : quick;
+    // The part and every number of the scale, so that what was made with others is not taken for this.
     part.settings =
-        fmt::format("rankfall {}, {}, seed {}", RANKFALL_VERSION, options_.full ? "full" : "quick", options_.seed);
+        fmt::format("{}: rankfall {}, {}, seed {}; {} seeds; samples {} {} {} {} {}; {} paths, {} shown; audit {} s",
+                    part.name, RANKFALL_VERSION, options_.full ? "full" : "quick", options_.seed, scale_.n_seeds,
+                    scale_.labelled_samples, scale_.exact_samples, scale_.box_samples, scale_.path_samples,
+                    scale_.bound_samples, scale_.box_paths, scale_.shown_paths, scale_.audit_seconds);
     return part;
   }
 
@@ -133,7 +137,7 @@ class Maker {
     part.compute = [this, seconds = part.seconds](const Progress& progress) {
       const auto network = first_network(trained("sort", progress, seconds));
       PathsOptions paths_options;
-      paths_options.n_top = 40;
+      paths_options.n_top = scale_.shown_paths;
       paths_options.heads = true;
       paths_options.lengths = true;
       paths_options.input.ids = (network / "task.safetensors").string();
@@ -212,7 +216,7 @@ class Maker {
           add("fig2-trained", "fig2", "Figure 2, trained",
               "These are not BERT, ALBERT and XLNet, whose weights were not given (--bert DIR, --albert DIR, --xlnet "
               "DIR, --text FILE), but small networks that rankfall trained for Figure 4, on their own task data, as "
-              "labelled.",
+              "labelled. They have no MLPs, so that full and san+skip are one network, and san and san+mlp another.",
               4, 30);
       part.trains = true;
       part.compute = [this](const Progress& progress) { return trained_here(progress); };

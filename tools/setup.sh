@@ -10,7 +10,7 @@
 rankfall_root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
 
 # Tools: any program of that name will do, wherever it comes from. "program:package"
-rankfall_tools_run=(g++:g++ cmake:cmake ninja:ninja-build ccache:ccache)
+rankfall_tools_run=(g++:g++ cmake:cmake ninja:ninja-build ccache:ccache node:nodejs npm:npm)
 rankfall_tools_test=(clang++:clang clang-format:clang-format clang-tidy:clang-tidy git:git pkg-config:pkg-config)
 
 # Libraries: found by package name.
@@ -102,6 +102,23 @@ rankfall_packages() {
     rankfall_say "install these, or set RANKFALL_NO_INSTALL=1 if they are here under other names"
     return 1
   fi
+}
+
+# A browser for the tests of the report page. Where none can be had those tests are left out, with a message.
+rankfall_browser() {
+  [[ ${RANKFALL_NO_INSTALL:-} == 1 || -n ${RANKFALL_BROWSER:-} ]] && return
+  local browser
+  for browser in chromium chromium-browser google-chrome; do
+    if command -v "$browser" > /dev/null; then return; fi
+  done
+  if ! rankfall_has_apt || { [[ $(id -u) -ne 0 ]] && ! command -v sudo > /dev/null; }; then
+    rankfall_say "no browser: the report page's browser tests are left out"
+    return
+  fi
+  rankfall_say "installing chromium"
+  rankfall_apt -qq update || true
+  rankfall_apt -qq install -y --no-install-recommends chromium ||
+    rankfall_say "could not install chromium: the report page's browser tests are left out"
 }
 
 # Runs a command with its output kept back, and shows the output if the command fails.

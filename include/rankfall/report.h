@@ -25,7 +25,7 @@ struct TableOptions {
   bool colour = false;  // ANSI escapes
   int width = 100;      // columns of the terminal; values below 40 count as 40
   bool unicode = true;  // false: ASCII only
-  bool plot = false;    // curves of log10 residuals as a plot under their table
+  bool plot = false;    // curves as a plot in characters under their table
 };
 
 // For people: per model and metric a block of layers by variants with bars, a sentence per variant under relative

@@ -78,7 +78,9 @@ class BoundTables {
       auto& column = table.cells.emplace_back();
       for (const Index layer : table.layers) column.push_back(cells[{v, layer}]);
     }
-    out_ += block_text(table, "", options_) + '\n';
+    TableText text(options_);
+    text.block(table);
+    out_ += text.text;
   }
 
   void sentences(const Rows& rows) {

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "report/block_text.h"
 #include "report/number_text.h"
 #include "report/paint.h"
 #include "report/path_tables.h"
 #include "report/screen_text.h"
+#include "report/table_text.h"
 
 namespace rankfall {
 namespace {
@@ -91,8 +91,9 @@ std::string one(const Counts& c, const TableOptions& options) {
       block.cells[v].push_back(cell);
     }
   }
-  return block_text(block, "", options) +
-         fmt::format("\nmean length {}, most frequent {}\n", significant(c.mean), modes_of(c));
+  TableText out(options);
+  out.block(block);
+  return out.text + fmt::format("mean length {}, most frequent {}\n", significant(c.mean), modes_of(c));
 }
 
 std::string many(const std::vector<Counts>& all, const TableOptions& options) {

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "report/audit_table.h"
+#include "report/block_plot.h"
 #include "report/block_text.h"
 #include "report/bound_tables.h"
-#include "report/depth_plot.h"
 #include "report/layer_block.h"
 #include "report/paint.h"
 #include "report/path_tables.h"
@@ -123,7 +123,7 @@ std::string to_table(const Result& result, const TableOptions& given) {
   for (LayerBlock& block : layer_blocks(rows)) {
     block.sentences = sentences_for(block, result);
     out += block_text(block, precision, options) + '\n';
-    if (options.plot && block.metric.starts_with("log10_")) out += depth_plot(block, options) + '\n';
+    if (options.plot) out += block_plot(block, options) + '\n';
     for (const auto& cells : block.cells) {
       for (const LayerCell& cell : cells) marks.insert(cell.mark);
     }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "report/block_plot.h"
 #include "report/screen_text.h"
 
 namespace rankfall {
@@ -42,7 +43,11 @@ LayerBlock block_for(const Row& row, std::string metric, std::string unit) {
   return block;
 }
 
-void TableText::block(const LayerBlock& block) { text += block_text(block, "", options) + '\n'; }
+void TableText::block(const LayerBlock& block) {
+  text += block_text(block, "", options) + '\n';
+  if (!options.plot) return;
+  if (const std::string plot = block_plot(block, options); !plot.empty()) text += plot + '\n';
+}
 
 void TableText::lines(const std::string& sentences, int indent) {
   const std::string shown = options.unicode ? sentences : to_ascii(sentences);

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "report/block_plot.h"
 #include "report/number_text.h"
 #include "report/table_text.h"
 
@@ -41,6 +44,34 @@ std::string finding(const Rows& accuracies, double baseline) {
                         significant(*row->mean, 3), *row->mean > baseline ? "" : ", not above guessing");
   }
   return text + ".";
+}
+
+// Distances of the two tracks over steps, of the first seed of each variant.
+LayerBlock distances(const Result& result, const std::string& model) {
+  LayerBlock block;
+  block.model = model;
+  block.metric = "distance";
+  block.unit = "step";
+  std::map<std::string, std::map<Index, LayerCell>> curves;
+  std::map<std::string, std::optional<std::uint64_t>> seeds;
+  std::set<Index> steps;
+  for (const Row& row : result.rows) {
+    if (row.model != model || row.metric != "distance" || !row.step) continue;
+    if (!curves.contains(row.variant)) {
+      block.variants.push_back(row.variant);
+      seeds[row.variant] = row.seed;
+    }
+    if (row.seed != seeds[row.variant]) continue;
+    const bool apart = row.mean && *row.mean > 0;  // 0 has no place on a logarithmic axis
+    curves[row.variant][*row.step] = cell_of(apart ? row.mean : std::nullopt);
+    steps.insert(*row.step);
+  }
+  block.layers.assign(steps.begin(), steps.end());
+  for (const std::string& variant : block.variants) {
+    auto& cells = block.cells.emplace_back();
+    for (const Index step : block.layers) cells.push_back(curves[variant][step]);
+  }
+  return block;
 }
 
 }  // namespace
@@ -121,6 +152,10 @@ std::string circle_tables(const Result& result, const TableOptions& options) {
   }
   for (const std::string& model : order) {
     out.block(tables[model]);
+    if (options.plot) {
+      const std::string plot = block_plot(distances(result, model), options);
+      if (!plot.empty()) out.text += fmt::format("distance of the two tracks by step\n{}\n", plot);
+    }
     for (const RowGroup& group : by_variant(result)) {
       if (group.model != model) continue;
       for (const Row* row : with_metric(group.rows, "distance.left")) {

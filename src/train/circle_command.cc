@@ -230,6 +230,7 @@ void add_circle_command(CLI::App& app) {
   sub->add_flag("--as-published", command->as_published, "the published settings, mistakes included")->excludes(quick);
   cli::add_seed_option(*sub, command->seed);
   add_run_options(*sub, command->run);
+  sub->add_flag("--plot", command->output.plot, "the distance of the tracks in characters");
   sub->add_option("--format", command->output.format, "of what is printed: table, csv or json")
       ->check(CLI::IsMember({"table", "csv", "json"}))
       ->capture_default_str();

@@ -1,5 +1,9 @@
+#include <map>
+#include <string>
+
 #include <gtest/gtest.h>
 
+#include <rankfall/counts.h>
 #include <rankfall/error.h>
 #include <rankfall/published.h>
 
@@ -52,6 +56,70 @@ TEST(Published, SmallValuesAreJudgedByTheirRatio) {
   EXPECT_TRUE(compare_with_published(result).met);
   result.rows[5].mean = 1.1e-6;
   EXPECT_FALSE(compare_with_published(result).met);
+}
+
+TEST(Published, OneSeedIsOneDrawAgainstAnother) {
+  const auto one_seed = [](double shift) {
+    Result result = shifted(shift, 0.001);
+    for (Row& row : result.rows) row.kind = "samples";  // the deviation is over samples and no measure of seeds
+    return compare_with_published(result);
+  };
+  EXPECT_TRUE(one_seed(0.09).met);
+  EXPECT_FALSE(one_seed(0.11).met) << "12 of 13 is below 95 %";
+  EXPECT_NE(one_seed(0.11).summary.find("0 beyond"), std::string::npos);
+  EXPECT_NE(one_seed(0.21).summary.find("1 beyond"), std::string::npos);
+  ASSERT_EQ(one_seed(0).models.size(), 1U);
+  EXPECT_EQ(one_seed(0).models[0].model, "bert-base@init");
+}
+
+TEST(Published, CurvesByNameAndState) {
+  const auto rows = published_curves("XLNet", "pretrained", "mine");
+  ASSERT_EQ(rows.size(), 52U);
+  EXPECT_EQ(rows[0].model, "mine");
+  EXPECT_TRUE(published_curves("XLNet", "unknown", "mine").empty());
+}
+
+std::map<std::string, std::string> verdicts(const Result& result) {
+  std::map<std::string, std::string> out;
+  for (const Row& row : result.rows) {
+    if (row.metric == "agreement.verdict") out[row.claim] = row.verdict;
+  }
+  return out;
+}
+
+TEST(Published, AgreementIsJudgedFigureByFigure) {
+  Result curves = shifted(0.3, 0.01), boxes, lengths = counts(published_architectures());
+  for (Row& row : compare_with_published(curves).rows) curves.rows.push_back(row);
+  boxes.command = "paths";
+  const auto box = [&](const char* metric, Index length, double value) {
+    Row row;
+    row.metric = metric;
+    row.kind = "median";
+    row.length = length;
+    row.mean = value;
+    boxes.rows.push_back(row);
+  };
+  box("published.rank1_remainder.composite", 1, 0.16);
+  box("path.attention_reversed.rank1_remainder.composite", 1, 0.16 * 1.2);
+  box("published.rank1_remainder.composite", 5, 1.9e-6);
+  box("path.attention_reversed.rank1_remainder_f32.composite", 5, 1e-7);
+  std::vector<const Result*> results = {&curves, &boxes, &lengths};
+  auto found = verdicts(agreement(results));
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found.at("Figure 2, BERT at initialisation"), "does not agree");
+  EXPECT_EQ(found.at("Figure 5, path lengths"), "agrees");
+  EXPECT_EQ(found.at("Box-plot of chained attention, BERT at initialisation"), "agrees");
+  boxes.rows[1].mean = 0.16 * 1.3;
+  for (Row& row : lengths.rows) {
+    if (row.metric == "published.deviation") row.mean = 1e-3;
+  }
+  found = verdicts(agreement(results));
+  EXPECT_EQ(found.at("Figure 5, path lengths"), "does not agree");
+  EXPECT_EQ(found.at("Box-plot of chained attention, BERT at initialisation"), "does not agree");
+  boxes.rows[1].mean = 0.16;
+  boxes.rows[3].mean = 1e-5;
+  EXPECT_EQ(verdicts(agreement(results)).at("Box-plot of chained attention, BERT at initialisation"), "does not agree")
+      << "not at the floor";
 }
 
 TEST(Published, NothingToCompareIsAnError) {

@@ -310,5 +310,39 @@ check "effectiveness of nothing" 3 "no training in it" -- effectiveness "$dir/wi
 check "bench" 0 -- bench bert-tiny@init --rounds 1 --samples 2 --tokens 16 --format csv
 expect "bench gives shares" grep -q ',share_of_peak,' "$dir/out"
 
+check "a plot in characters" 0 -- measure "${small[@]}" --plot
+expect "with a legend" grep -q '● full' "$dir/out"
+
+"$rankfall" measure "${small[@]}" -q -o "$dir/tiny.json"
+if "$rankfall" report "$dir/tiny.json" -o "$dir/probe.html" --no-charts 2>&1 | grep -q 'without its report page'; then
+  check "report without node" 2 "nodejs" -- report "$dir/tiny.json" -o "$dir/page.html"
+else
+  check "a report" 0 -- report "$dir/tiny.json" -o "$dir/page.html"
+  expect "says where it is" grep -qx "$dir/page.html" "$dir/out"
+  expect "it is a page" grep -q '^<!doctype html>' "$dir/page.html"
+  expect "charts for notebooks" test -s "$dir/page-charts/s1-curves.vl.json"
+  check "a report of csv" 3 "needs JSON" -- report "$dir/tiny.csv" -o "$dir/page.html"
+  check "a report of nothing" 3 "No such file" -- report "$dir/none.json" -o "$dir/page.html"
+  echo '{"rankfall": 1' > "$dir/broken.json"
+  cp "$dir/page.html" "$dir/page.before"
+  check "a report of a broken file" 3 "broken.json: not JSON" -- report "$dir/tiny.json" "$dir/broken.json" -o "$dir/page.html"
+  expect "the page before it is intact" cmp -s "$dir/page.html" "$dir/page.before"
+  check "where no page can be" 2 "there is no directory" -- report "$dir/tiny.json" -o "$dir/none/page.html"
+  check "a report without files" 2 "FILE is required" -- report
+  check "a figure that is none" 2 "expected some of fig1" -- reproduce --only fig6 -o "$dir/reproduced"
+  expect "nothing was made" test ! -e "$dir/reproduced"
+  check "text without a checkpoint" 2 "give --bert" -- reproduce --text "$dir/tiny.json" -o "$dir/reproduced"
+  check "a figure that needs no network" 0 "fig5: 0 s" -- reproduce --only fig5 -o "$dir/reproduced"
+  expect "with its agreement" grep -q '^    agrees$' "$dir/out"
+  expect "and where the report is" grep -q "^report: /.*reproduced/report.html$" "$dir/out"
+  for file in report.html results/fig5.json results/fig5.csv results/agreement.json charts; do
+    expect "there is $file" test -s "$dir/reproduced/$file"
+  done
+  check "again" 0 "fig5: kept from an earlier run" -- reproduce --only fig5 -o "$dir/reproduced"
+  head -c 3000 "$dir/reproduced/results/fig5.json" > "$dir/cut" && cp "$dir/cut" "$dir/reproduced/results/fig5.json"
+  check "what is broken is made anew" 0 "fig5: 0 s" -- reproduce --only fig5 -o "$dir/reproduced"
+  check "the parts are results like others" 0 -- report "$dir/reproduced/results/fig5.json" -o "$dir/fig5.html" --no-charts
+fi
+
 echo "cli: $passed passed, $failed failed"
 [[ $failed -eq 0 ]]

@@ -35,13 +35,14 @@ function body(figure: Figure, datasets: Datasets): HTMLElement[] {
   const parts: HTMLElement[] = [];
   if (figure.series.length > 0) parts.push(legend(figure.series, (hidden) => charts.forEach((chart) => chart.filter(hidden))));
   if (charts.length > 0) {
-    parts.push(element("div", { class: "panels" }, ...charts.map((chart) => panelElement(chart.panel, figure, chart))));
+    const layout = charts.length % 3 === 0 ? "panels three" : "panels";
+    parts.push(element("div", { class: layout }, ...charts.map((chart) => panelElement(chart.panel, figure, chart))));
   }
   if (figure.caption !== "") parts.push(element("p", { class: "caption" }, ...prose(figure.caption)));
   if (figure.notes.length > 0) parts.push(element("ul", { class: "notes" }, ...figure.notes.map((note) => element("li", {}, ...prose(note)))));
   for (const id of figure.tables) {
     const dataset = datasets[id];
-    if (dataset !== undefined) parts.push(tableDisclosure(id, dataset, charts.length === 0));
+    if (dataset !== undefined) parts.push(tableDisclosure(id, figure.title, dataset, charts.length === 0));
   }
   return parts;
 }

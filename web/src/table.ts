@@ -7,6 +7,7 @@ import { toCsv } from "./rows";
 import { badge, verdictTone } from "./tone";
 
 const PIECE = 500;
+const SHORT = 40; // rows that are shown without scrolling inside the page
 
 function isNumeric(column: Column): boolean {
   return column.kind === "number" || column.kind === "log10";
@@ -23,7 +24,7 @@ function cell(value: Value, column: Column): HTMLTableCellElement {
   return made;
 }
 
-function table(id: string, dataset: Dataset): HTMLElement[] {
+function table(id: string, of: string, dataset: Dataset): HTMLElement[] {
   const columns = dataset.columns.map((column, place) => ({ column, place })).filter(({ column }) => column.title !== "");
   const head = columns.map(({ column }) => element("th", isNumeric(column) ? { scope: "col", class: "numeric" } : { scope: "col" }, column.title));
   const body = element("tbody");
@@ -41,18 +42,18 @@ function table(id: string, dataset: Dataset): HTMLElement[] {
   return [
     element(
       "div",
-      { class: "table", role: "region", tabindex: "0", "aria-label": dataset.title },
+      { class: dataset.rows.length > SHORT ? "table tall" : "table", role: "group", tabindex: "0", "aria-label": `${of}: ${dataset.title}` },
       element("table", {}, element("thead", {}, element("tr", {}, ...head)), body),
     ),
     element("div", { class: "tools" }, more, save),
   ];
 }
 
-export function tableDisclosure(id: string, dataset: Dataset, open: boolean): HTMLElement {
+export function tableDisclosure(id: string, of: string, dataset: Dataset, open: boolean): HTMLElement {
   const size = `${dataset.rows.length} ${dataset.rows.length === 1 ? "row" : "rows"}`;
   const disclosure = element("details", { class: "data" }, element("summary", {}, dataset.title, element("span", { class: "size" }, size)));
   const fill = () => {
-    if (disclosure.open && disclosure.childElementCount === 1) disclosure.append(...table(id, dataset));
+    if (disclosure.open && disclosure.childElementCount === 1) disclosure.append(...table(id, of, dataset));
   };
   disclosure.addEventListener("toggle", fill);
   disclosure.open = open;

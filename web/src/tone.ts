@@ -5,8 +5,8 @@ import type { Tone } from "./page";
 const SIGNS: Record<Tone, string> = { good: "✓", bad: "✗", neutral: "•" };
 
 const VERDICTS: [RegExp, Tone][] = [
-  [/^(holds|agrees|expected)\b/i, "good"],
-  [/^(fails|violated|disagrees)\b/i, "bad"],
+  [/^(holds|agrees|expected|applies and holds)\b/i, "good"],
+  [/^(fails|violated|disagrees|does not agree|unexpected|applies and is violated)\b/i, "bad"],
 ];
 
 export function sign(tone: Tone): HTMLElement {

@@ -18,9 +18,13 @@ export function hideTooltip(): void {
   box.hidden = true;
 }
 
-// Vega-Lite hands numbers over as texts with a typographic minus; the column of that title tells what they are.
-function shownValue(title: string, text: string, columns: Column[], series: Series[]): (Node | string)[] {
-  const column = columns.find((each) => each.title === title) ?? columns.find((each) => each.name === title);
+// Specs name fields by their columns: a column's title is text from a file and must not get into an expression.
+function columnOf(key: string, columns: Column[]): Column | undefined {
+  return columns.find((each) => each.name === key) ?? columns.find((each) => each.title === key);
+}
+
+// Vega-Lite hands numbers over as texts with a typographic minus; the column tells what they are.
+function shownValue(column: Column | undefined, text: string, series: Series[]): (Node | string)[] {
   if (column?.name === "series") return [series.find((each) => each.name === text)?.title ?? text];
   const value = Number(text.replace("−", "-").replaceAll(",", ""));
   if (text.trim() === "" || !Number.isFinite(value) || column?.kind === "text") return [text];
@@ -45,14 +49,16 @@ export function tooltipFor(columns: Column[], series: Series[]): TooltipHandler 
     const all = typeof value === "object" ? Object.entries(value) : [["", value]];
     const fields = all.filter(([, field]) => !NOTHING.has(String(field)));
     box.replaceChildren(
-      ...fields.map(([name, field]) =>
-        element(
+      ...fields.map(([key, field]) => {
+        const column = columnOf(String(key), columns);
+        const name = column === undefined || column.title === "" ? String(key) : column.title;
+        return element(
           "div",
           {},
-          element("span", { class: "tooltip-name" }, String(name)),
-          element("span", {}, ...shownValue(String(name), String(field), columns, series)),
-        ),
-      ),
+          element("span", { class: "tooltip-name" }, name),
+          element("span", {}, ...shownValue(column, String(field), series)),
+        );
+      }),
     );
     box.hidden = false;
     place(event);

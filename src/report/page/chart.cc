@@ -17,7 +17,6 @@ constexpr std::array<std::string_view, 8> kColours = {"#0072B2", "#D55E00", "#00
 constexpr std::array<std::string_view, 8> kShapes = {"circle",        "square", "triangle-up",   "diamond",
                                                      "triangle-down", "cross",  "triangle-left", "triangle-right"};
 const std::array<std::vector<int>, 4> kDashes = {std::vector<int>{}, {6, 3}, {2, 2}, {8, 3, 2, 3}};
-constexpr std::array<std::string_view, 5> kSourceShapes = {"circle", "diamond", "square", "triangle-up", "cross"};
 const std::array<std::vector<int>, 5> kSourceDashes = {std::vector<int>{1, 0}, {5, 3}, {2, 2}, {8, 3, 2, 3}, {1, 4}};
 
 // Zooming needs a key, so that the page scrolls when the pointer is over a chart; panning is for the mouse only.
@@ -49,6 +48,7 @@ Json encoding_of(const ChartAxis& axis, const char* type = "quantitative") {
   if (!axis.ticks.empty()) look["values"] = axis.ticks;
   if (!axis.format.empty()) look["format"] = axis.format;
   if (axis.whole) look["tickMinStep"] = 1;
+  look["labelOverlap"] = "greedy";
   if (!axis.label.empty()) look["labelExpr"] = axis.label;
   if (!look.empty()) encoding["axis"] = look;
   return encoding;
@@ -57,9 +57,10 @@ Json encoding_of(const ChartAxis& axis, const char* type = "quantitative") {
 Json tooltips(const std::vector<TooltipField>& fields) {
   Json out = Json::array();
   for (const TooltipField& field : fields) {
-    // Numbers without a format: the page writes them as in its tables.
+    // Titles become part of an expression, so they are the columns' names and never text from a file; the page shows
+    // the columns' titles, and numbers as in its tables.
     out.push_back(
-        {{"field", field.field}, {"title", field.title}, {"type", field.number ? "quantitative" : "nominal"}});
+        {{"field", field.field}, {"title", field.field}, {"type", field.number ? "quantitative" : "nominal"}});
   }
   return out;
 }
@@ -111,6 +112,7 @@ Json source_scale(const LineChart& chart, const Looks& looks) {
   return {{"field", chart.source_field},
           {"type", "nominal"},
           {"title", chart.source_title},
+          {"legend", {{"columns", 2}}},
           {"scale", {{"domain", chart.sources}, {"range", range}}},
           {"sort", nullptr}};
 }
@@ -142,7 +144,10 @@ Json line_spec(const LineChart& chart) {
   if (chart.lines) {
     Json layer;
     layer["mark"] = {{"type", "line"}, {"strokeWidth", 1.75}, {"strokeJoin", "round"}};
-    if (!chart.width_field.empty()) layer["mark"]["opacity"] = 0.7;
+    if (!chart.width_field.empty()) {
+      layer["mark"]["opacity"] = 0.7;
+      layer["mark"]["interpolate"] = "monotone";
+    }
     layer["encoding"] = {{"x", x}, {"y", y}, {"color", colour}};
     layer["encoding"]["strokeDash"] =
         by_source ? source_scale(chart, kSourceDashes) : dash_of(chart.series, chart.series_title);
@@ -161,8 +166,7 @@ Json line_spec(const LineChart& chart) {
     Json layer;
     layer["mark"] = {{"type", "point"}, {"filled", true}, {"size", chart.point_size}, {"opacity", 1}};
     layer["encoding"] = {{"x", x}, {"y", y}, {"color", colour}, {"tooltip", tooltips(chart.tooltip)}};
-    layer["encoding"]["shape"] =
-        by_source ? source_scale(chart, kSourceShapes) : shape_of(chart.series, chart.series_title);
+    layer["encoding"]["shape"] = shape_of(chart.series, chart.series_title);
     layers.push_back(std::move(layer));
   }
   layers[0]["params"] = Json::array({zoom()});
@@ -190,7 +194,7 @@ Json heat_spec(const HeatChart& chart) {
   x["axis"]["labelOverlap"] = true;
   y["axis"]["labelOverlap"] = true;
   Json scale = {{"scheme", chart.diverging ? "purpleorange" : "viridis"}};
-  if (chart.diverging) scale["domainMid"] = 0;
+  if (chart.diverging) scale["domain"] = {-chart.largest, chart.largest};  // equal colours, equal sizes
   spec["encoding"] = {
       {"x", x},
       {"y", y},

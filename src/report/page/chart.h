@@ -26,7 +26,7 @@ struct ChartAxis {
 ChartAxis axis_of(std::string field, std::string title);
 
 struct TooltipField {
-  std::string field, title;
+  std::string field;
   bool number = false;
 };
 
@@ -62,6 +62,7 @@ struct HeatChart {
   ChartAxis x, y;
   std::string value, value_title;
   bool diverging = false;  // about zero
+  double largest = 1;      // of the values' sizes, for that
   std::vector<TooltipField> tooltip;
   int height = 280;
 };

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "report/page/curves.h"
 #include "report/page/figures.h"
 #include "report/page/page.h"
 #include "report/page/summary.h"
@@ -72,9 +73,9 @@ std::vector<Group> groups_of(const std::vector<NamedResult>& results) {
 Result merged(const Group& group) {
   Result result = group.members.front()->result;
   if (group.members.size() == 1) return result;
-  std::map<std::string, std::set<std::string>> files;
+  std::map<std::string, std::set<const NamedResult*>> files;
   for (const NamedResult* one : group.members) {
-    for (const Row& row : one->result.rows) files[row.model].insert(one->name);
+    for (const Row& row : one->result.rows) files[row.model].insert(one);
   }
   result.rows.clear();
   for (const NamedResult* one : group.members) {
@@ -92,12 +93,25 @@ Section section_of(const Group& group, const Result& result, std::size_t number)
   const bool known = command != kCommands.end();
   Section section;
   const std::string title = text_of(result.manifest, "part_title"), intro = text_of(result.manifest, "part_intro");
-  section.id = fmt::format("s{}", number);
+  const std::string part = text_of(result.manifest, "part");
+  const bool plain =
+      !part.empty() && part.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+  section.id = plain && part.size() <= 40 ? part : fmt::format("s{}", number);
   section.title = !title.empty() ? title : known ? std::string(command->second.title) : result.command;
   section.intro = !intro.empty() ? intro : known ? std::string(command->second.intro) : "";
   const FigureContext context{section.id, group.members.size() > 1};
   section.figures = known ? command->second.figures(result, context) : plain_figures(result, context);
+  for (Figure& figure : section.figures) drop_empty_series(figure);
   return section;
+}
+
+// A name that several results have gets a number.
+std::vector<NamedResult> with_unique_names(std::vector<NamedResult> results) {
+  std::map<std::string, int> uses;
+  for (NamedResult& one : results) {
+    if (const int n = ++uses[one.name]; n > 1) one.name += fmt::format(" {}", n);
+  }
+  return results;
 }
 
 std::string subtitle_of(const std::vector<NamedResult>& results) {
@@ -118,15 +132,19 @@ std::string subtitle_of(const std::vector<NamedResult>& results) {
 
 }  // namespace
 
-PageContent compose_page(const std::vector<NamedResult>& results, const PageOptions& options) {
+PageContent compose_page(const std::vector<NamedResult>& given, const PageOptions& options) {
+  const std::vector<NamedResult> results = with_unique_names(given);
   PageContent page;
   page.title = options.title.empty() ? "Rank collapse, measured" : options.title;
   page.subtitle = options.subtitle.empty() ? subtitle_of(results) : options.subtitle;
+  std::vector<Result> sources;
   for (const Group& group : groups_of(results)) {
-    const Result result = merged(group);
-    page.sections.push_back(section_of(group, result, page.sections.size() + 1));
-    add_answers(result, page.summary);
+    sources.push_back(merged(group));
+    page.sections.push_back(section_of(group, sources.back(), page.sections.size() + 1));
   }
+  // What was run as labelled speaks before what was run as published.
+  std::ranges::stable_sort(sources, {}, [](const Result& result) { return is_as_published(result); });
+  for (const Result& result : sources) add_answers(result, page.summary);
   for (const NamedResult& one : results) page.manifests.emplace_back(one.name, one.result.manifest);
   return page;
 }

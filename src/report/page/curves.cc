@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string_view>
 
 namespace rankfall {
 namespace {
 
 using Kind = PageColumn::Kind;
+
+constexpr double kDeep = -30;  // logarithms below this are drawn by the logarithm of the exponent
 
 struct Extent {
   double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -48,9 +52,42 @@ std::vector<TooltipField> tooltip_of(const Dataset& data) {
   std::vector<TooltipField> fields;
   for (const PageColumn& column : data.columns) {
     if (column.title.empty()) continue;
-    fields.push_back({column.name, column.title, column.kind == Kind::kNumber || column.kind == Kind::kLog10});
+    fields.push_back({column.name, column.kind == Kind::kNumber || column.kind == Kind::kLog10});
   }
   return fields;
+}
+
+// Whole numbers, nine at most; nothing where there are others.
+std::vector<double> whole_ticks(const std::vector<CurvePoint>& points) {
+  Extent extent;
+  for (const CurvePoint& point : points) {
+    if (point.x != std::floor(point.x)) return {};
+    extent.add(point.x);
+  }
+  if (points.empty() || extent.high - extent.low > 1e9) return {};
+  double step = 1;
+  for (const double factor : {2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0, 2.0, 2.5, 2.0}) {  // 2, 5, 10, 20, 50 ...
+    if ((extent.high - extent.low) / step <= 8) break;
+    step *= factor;
+  }
+  step = std::max(1.0, std::floor(step));
+  std::vector<double> ticks;
+  for (double x = std::ceil(extent.low / step) * step; x <= extent.high && ticks.size() < 100; x += step)
+    ticks.push_back(x);
+  return ticks;
+}
+
+// 1, 2, 5, 10, 20 ... as far as the points go.
+std::vector<double> log_ticks(const std::vector<CurvePoint>& points) {
+  double largest = 1;
+  for (const CurvePoint& point : points) largest = std::max(largest, point.x);
+  std::vector<double> ticks;
+  for (double power = 1; power <= largest; power *= 10) {
+    for (const double step : {1.0, 2.0, 5.0}) {
+      if (step * power <= largest) ticks.push_back(step * power);
+    }
+  }
+  return ticks;
 }
 
 }  // namespace
@@ -70,6 +107,7 @@ Panel curve_panel(CurveChart chart) {
   lines.x = axis_of("x", chart.x_title);
   if (chart.log_x) lines.x.scale = "log";
   lines.x.whole = !chart.log_x;
+  lines.x.ticks = chart.log_x ? log_ticks(chart.points) : whole_ticks(chart.points);
   lines.x.format = "~d";
   lines.y = axis_of("value", chart.y_title);
   lines.y.domain = chart.domain;
@@ -83,6 +121,7 @@ Panel curve_panel(CurveChart chart) {
   lines.bars = chart.bars;
   lines.lines = chart.lines;
   lines.points = chart.points.size() <= 6000;
+  if (chart.points.size() > 150 * std::max<std::size_t>(chart.series.size(), 1)) lines.point_size = 9;
   lines.tooltip = tooltip_of(panel.data);
   const bool bands = std::ranges::any_of(chart.points, [](const CurvePoint& p) { return p.low && p.high; });
   if (bands) lines.high = "high";
@@ -102,9 +141,10 @@ Panel curve_panel(CurveChart chart) {
     powers.y.whole = true;
     powers.y.format = "~d";
     panel.views.emplace_back("powers of ten", line_spec(powers));
-    if (any && extent.low < -30) {  // doubly exponential curves need the logarithm of the exponent
+    if (any && (extent.low < kDeep || chart.deep)) {  // doubly exponential curves need the logarithm of the exponent
       powers.y.scale = "symlog";
       powers.y.ticks = power_ticks(extent.low, extent.high);
+      powers.y.domain = {{1.3 * extent.low, std::max(extent.high, 0.0) + 0.5}};
       panel.views.insert(panel.views.begin(), {"log of the exponent", line_spec(powers)});
     }
     return panel;
@@ -127,6 +167,22 @@ void set_band(CurvePoint& point, const Row& row) {
   if (!row.mean || !row.std) return;
   point.low = *row.mean - *row.std;
   point.high = *row.mean + *row.std;
+}
+
+void drop_empty_series(Figure& figure) {
+  std::set<std::string> drawn;
+  for (const Panel& panel : figure.panels) {
+    const auto column = [&](std::string_view name) {
+      return static_cast<std::size_t>(std::ranges::find(panel.data.columns, name, &PageColumn::name) -
+                                      panel.data.columns.begin());
+    };
+    const std::size_t series = column("series"), value = column("value");
+    for (const auto& cells : panel.data.rows) {
+      const bool empty = value < cells.size() && std::holds_alternative<std::monostate>(cells[value]);
+      if (series < cells.size() && !empty) drawn.insert(std::get<std::string>(cells[series]));
+    }
+  }
+  std::erase_if(figure.series, [&](const Series& series) { return !drawn.contains(series.name); });
 }
 
 void Names::add(const std::string& name) {

@@ -30,6 +30,7 @@ struct CurveChart {
   std::vector<Series> series;
   std::vector<CurvePoint> points;
   bool is_log10 = false;   // values are logarithms; shown as powers of ten
+  bool deep = false;       // of logarithms: the logarithm of the exponent first, whatever the values
   bool log_first = false;  // of values: the logarithmic scale is shown first
   bool only_linear = false;
   bool zero = false;  // of logarithms: the axis shows 10⁰
@@ -43,6 +44,9 @@ Panel curve_panel(CurveChart chart);
 
 // A band of one deviation about the mean.
 void set_band(CurvePoint& point, const Row& row);
+
+// Takes series out of a figure's legend of which no panel has anything to draw.
+void drop_empty_series(Figure& figure);
 
 // Names in the order of their first use.
 class Names {

@@ -61,9 +61,9 @@ Dataset decay_table(const Result& result) {
 
 std::string bound_title(const std::string& bound) {
   static const std::map<std::string_view, std::string_view> kTitles = {
-      {"T2.2", "T2.2: Theorem 2.2, one head"},
-      {"T2.3", "T2.3: Theorem 2.3, as published"},
-      {"T2.3_sound", "T2.3_sound: as it can be proved"},
+      {"T2.2", "T2.2: Theorem 2.2, one head (claimed)"},
+      {"T2.3", "T2.3: Theorem 2.3, as published (claimed)"},
+      {"T2.3_sound", "T2.3_sound: as it can be proved (proved)"},
       {"certified", "certified: weights and data"},
       {"certified_frobenius", "certified_frobenius: the same, Frobenius norm"},
       {"dobrushin", "dobrushin: contraction of attention"},
@@ -97,8 +97,12 @@ Figures collapse_figures(const Result& result, const FigureContext& context) {
       "The local exponent: each step of the logarithm over the step before it. 3 is cubing in every layer (doubly "
       "exponential), 1 is a constant factor (exponential).";
   rate.series = exact.series;
+  const bool deep = std::ranges::any_of(result.rows, [&](const Row& row) {
+    return row.metric == kMetric && row.kind == "exact" && row.mean.value_or(0) < -30;
+  });
   for (const std::string& model : models.list()) {
     CurveChart chart = depth_chart(result, model, kMetric, exact.series);
+    chart.deep = deep;  // one view for all models, or they cannot be compared
     chart.y_title = "relative residual";
     chart.is_log10 = true;
     chart.sources = {"exact", "float32", "float64"};
@@ -113,6 +117,10 @@ Figures collapse_figures(const Result& result, const FigureContext& context) {
     if (exponents.points.empty()) continue;
     exponents.y_title = "local exponent";
     exponents.only_linear = true;
+    const bool usual = std::ranges::all_of(exponents.points, [](const CurvePoint& point) {
+      return point.value.value_or(0) >= -0.2 && point.value.value_or(0) <= 3.6;
+    });
+    if (usual) exponents.domain = {{-0.2, 3.6}};
     exponents.description = fmt::format("The local exponent of the residual of {} over layers.", model);
     rate.panels.push_back(curve_panel(std::move(exponents)));
   }
@@ -146,12 +154,14 @@ Figures bound_figures(const Result& result, const FigureContext& context) {
   }
   Figure figure;
   figure.id = context.id + "-bounds";
-  figure.title = "Bounds against the measurement";
+  figure.title = "How far each bound is off";
   figure.caption =
-      "By how many powers of ten each bound misses what it bounds, block by block: 0 is exact, below 0 would be a "
-      "violation.";
+      "By how many powers of ten each bound misses what it bounds, block by block: 10⁰ is exact, less is a violation "
+      "wherever the theorem's condition is met.";
   figure.notes.emplace_back(
-      "Of bounds for single heads the closest one is drawn. \"claimed\": as the paper states it; "
+      "Of bounds for single heads the closest one is drawn; of the lower bound measured / bound. Points where a "
+      "condition "
+      "fails or the bound says nothing are drawn, too: tooltip and table say so. \"claimed\": as the paper states it; "
       "\"proved\": as it can be proved (theory.md).");
   for (std::size_t i = 0; i < bounds.list().size(); ++i) {
     figure.series.push_back(numbered_series(bounds.list()[i], bound_title(bounds.list()[i]), i));
@@ -222,7 +232,7 @@ Dataset claim_table(const Result& result, const std::string& prefix, std::string
   Dataset table;
   table.columns = {{"claim", "claim", Kind::kText},        {"statement", std::string(statement), Kind::kText},
                    {"verdict", "verdict", Kind::kVerdict}, {"evidence", "evidence", Kind::kText},
-                   {"found", "figure", Kind::kNumber},     {"n", "n", Kind::kNumber}};
+                   {"found", "value", Kind::kNumber},      {"n", "n", Kind::kNumber}};
   for (const std::string& name : order.list()) {
     const Claim& claim = claims.at(name);
     table.rows.push_back(
@@ -249,8 +259,8 @@ Figures audit_figures(const Result& result, const FigureContext& context) {
 Figures agreement_figures(const Result& result, const FigureContext& context) {
   Figure figure;
   figure.id = context.id + "-table";
-  figure.title = "Agreement with the published numbers";
-  figure.caption = "Each published figure, what counts as agreement, and what came out.";
+  figure.title = "Criteria and what came out";
+  figure.caption = "Each published figure and what counts as agreement.";
   figure.tables.push_back(claim_table(result, "agreement.", "criterion"));
   figure.tables.back().title = "agreement";
   return {std::move(figure)};

@@ -88,9 +88,15 @@ CurveChart chart_of(const MetricCurves& curves) {
   chart.series = variant_series(curves.variants.list());
   chart.points = curves.points;
   chart.is_log10 = text.is_log10;
+  if (text.is_share) {  // a band goes no further than what it is a band of
+    for (CurvePoint& point : chart.points) {
+      if (point.low && point.value.value_or(0) >= 0) point.low = std::max(*point.low, 0.0);
+    }
+  }
   if (text.is_share && !text.is_log10) {
-    const bool inside = std::ranges::all_of(
-        curves.points, [](const CurvePoint& p) { return p.value.value_or(0) >= 0 && p.value.value_or(0) <= 1.05; });
+    const bool inside = std::ranges::all_of(curves.points, [](const CurvePoint& p) {
+      return p.value.value_or(0) >= 0 && std::max(p.value.value_or(0), p.high.value_or(0)) <= 1.05;
+    });
     if (inside) chart.domain = {0, 1.05};
   }
   if (curves.published) {
@@ -273,9 +279,11 @@ Panel heat_panel(const Rows& rows, const std::string& metric) {
   panel.data.columns = {
       {"block", "block", Kind::kNumber}, {"head", "head", Kind::kNumber}, {"value", metric, Kind::kNumber}};
   bool negative = false;
+  double largest = 0;
   for (const Row* row : rows) {
     panel.data.rows.push_back({cell(row->layer), cell(row->head), cell(row->mean)});
     negative = negative || row->mean.value_or(0) < 0;
+    largest = std::max(largest, std::abs(row->mean.value_or(0)));
   }
   HeatChart chart;
   chart.x = axis_of("block", "block");
@@ -283,7 +291,8 @@ Panel heat_panel(const Rows& rows, const std::string& metric) {
   chart.value = "value";
   chart.value_title = metric_text(metric).is_share ? "share" : "value";
   chart.diverging = negative;
-  chart.tooltip = {{"block", "block", true}, {"head", "head", true}, {"value", metric, true}};
+  if (largest > 0) chart.largest = largest;
+  chart.tooltip = {{"block", true}, {"head", true}, {"value", true}};
   panel.views.emplace_back("map", heat_spec(chart));
   return panel;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -85,7 +86,7 @@ Figures path_pictures(const RowGroup& group, const FigureContext& context, std::
     lengths[length] = true;
     list.rows.push_back({cell(row.k), row.path, row.origin, cell(row.mean), cell(row.verdict)});
     const std::string id = fmt::format("{} from {}", row.path, row.origin);
-    const double aside = ((static_cast<double>(i) + 0.5) / n - 0.5) * 0.7;  // paths on one lane beside each other
+    const double aside = ((static_cast<double>(i) + 0.5) / n - 0.5) * 0.6;  // paths on one lane beside each other
     const auto at = [&](double x, double lane) {
       panel.data.rows.push_back({length_name(length), id, row.origin, x, lane, share, std::abs(share), cell(row.k)});
     };
@@ -96,7 +97,7 @@ Figures path_pictures(const RowGroup& group, const FigureContext& context, std::
     for (const Head& head : heads) {
       const double x = static_cast<double>(head.block);
       if (x - 0.5 > static_cast<double>(begin)) at(x - 0.45, bottom);
-      at(x, static_cast<double>(head.head) + aside);
+      at(x, static_cast<double>(head.head) + aside / 2);
       at(x + 0.45, bottom);
     }
     at(static_cast<double>(n_blocks) - 0.25, bottom);
@@ -107,7 +108,9 @@ Figures path_pictures(const RowGroup& group, const FigureContext& context, std::
   figure.caption =
       "Paths through the network, as in the paper's Figure 1: in each block a path goes through one head (a lane) or "
       "past "
-      "all of them (the skip, below). Width: the path's share of the output's residual.";
+      "all of them (the skip, below). Width: the size of the path's share of the output's residual; the table says "
+      "which are "
+      "negative.";
   for (const auto& [length, used] : lengths) {
     figure.series.push_back(
         numbered_series(length_name(length), length_name(length), static_cast<std::size_t>(length)));
@@ -118,7 +121,7 @@ Figures path_pictures(const RowGroup& group, const FigureContext& context, std::
   chart.x.domain = {{-0.8, static_cast<double>(n_blocks)}};
   for (Index block = 0; block < n_blocks; ++block) chart.x.ticks.push_back(static_cast<double>(block));
   chart.y = axis_of("lane", "head");
-  chart.y.label = "datum.value < 0 ? 'skip' : datum.label";
+  chart.y.label = "datum.value < 0 ? 'skip' : format(datum.value, 'd')";
   chart.y.domain = {{-2.2, static_cast<double>(n_heads) - 0.3}};
   chart.y.ticks.push_back(-1.5);
   for (Index head = 0; head < n_heads; head += std::max<Index>(1, n_heads / 16))
@@ -129,7 +132,7 @@ Figures path_pictures(const RowGroup& group, const FigureContext& context, std::
   chart.detail = "path";
   chart.order = "x";
   chart.width_field = "size";
-  chart.tooltip = {{"path", "path", false}, {"share", "share of the residual", true}, {"rank", "rank", true}};
+  chart.tooltip = {{"path", false}, {"share", true}, {"rank", true}};
   chart.height = 340;
   panel.views.emplace_back("paths", line_spec(chart));
   figure.panels.push_back(std::move(panel));
@@ -187,7 +190,7 @@ Figures length_shares(const RowGroup& group, const FigureContext& context, std::
     chart.y = axis_of("value", panel.title);
     chart.series = figure.series;
     chart.series_title = "origin";
-    chart.tooltip = {{"series", "origin", false}, {"length", "length", true}, {"value", panel.title, true}};
+    chart.tooltip = {{"series", false}, {"length", true}, {"value", true}};
     panel.views.emplace_back("bars", bar_spec(chart));
   }
   if (figure.panels.empty()) return {};
@@ -233,7 +236,10 @@ Figures sampled_paths(const RowGroup& group, const FigureContext& context, std::
   chart.bars = true;
   chart.wide = true;
   bool published = false;
+  const bool has_published = !with_metric(group.rows, "published.rank1_remainder.composite").empty();
   for (const Sampled& sampled : kSampled) {
+    // Relative residuals are another thing than the published distances from rank 1.
+    if (has_published && std::string_view(sampled.metric).find("rank1_remainder") == std::string_view::npos) continue;
     std::map<Index, CurvePoint> points;
     for (const Row* row : with_metric(group.rows, sampled.metric)) {
       if (!row->length || !row->mean) continue;
@@ -277,14 +283,19 @@ Figures interference(const RowGroup& group, const FigureContext& context, std::s
   panel.data.columns = {{"length", "length", Kind::kNumber},
                         {"other", "other length", Kind::kNumber},
                         {"value", "product", Kind::kNumber}};
-  for (const Row* row : rows) panel.data.rows.push_back({cell(row->length), cell(row->k), cell(row->mean)});
   HeatChart chart;
+  double largest = 0;
+  for (const Row* row : rows) {
+    panel.data.rows.push_back({cell(row->length), cell(row->k), cell(row->mean)});
+    largest = std::max(largest, std::abs(row->mean.value_or(0)));
+  }
+  if (largest > 0) chart.largest = largest;
   chart.x = axis_of("length", "length");
   chart.y = axis_of("other", "other length");
   chart.value = "value";
   chart.value_title = "product";
   chart.diverging = true;
-  chart.tooltip = {{"length", "length", true}, {"other", "other length", true}, {"value", "product", true}};
+  chart.tooltip = {{"length", true}, {"other", true}, {"value", true}};
   panel.views.emplace_back("map", heat_spec(chart));
   figure.panels.push_back(std::move(panel));
   return {std::move(figure)};
@@ -310,7 +321,8 @@ Figures count_figures(const Result& result, const FigureContext& context) {
   figure.id = context.id + "-lengths";
   figure.title = "Path lengths of known architectures";
   figure.caption =
-      "Share of all (H+1)^L paths that have each length, C(L,k) H^k / (H+1)^L, with the published curves as points.";
+      "Share of all (H+1)^L paths that have each length, C(L,k) H^k / (H+1)^L, with the published curves dashed (they "
+      "coincide).";
   CurveChart chart;
   chart.x_title = "path length";
   chart.y_title = "share of all paths";
@@ -335,6 +347,7 @@ Figures count_figures(const Result& result, const FigureContext& context) {
   if (chart.points.empty()) return plain_figures(result, context);
   for (std::size_t i = 0; i < models.list().size(); ++i) {
     figure.series.push_back(numbered_series(models.list()[i], models.list()[i], i));
+    figure.series.back().dash.clear();  // dashes say the source
   }
   chart.series = figure.series;
   if (published) {

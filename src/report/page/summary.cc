@@ -11,6 +11,7 @@
 #include "report/layer_block.h"
 #include "report/number_text.h"
 #include "report/table_text.h"
+#include "result/manifest.h"
 #include "result/summary.h"
 
 namespace rankfall {
@@ -49,20 +50,59 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-std::vector<std::string> first(const std::vector<std::string>& texts) {
-  return {texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(std::min(texts.size(), kMostModels))};
+// A finding, and the models of which it is true.
+struct Finds {
+  std::string text;
+  std::vector<std::string> models;
+};
+
+void note(std::vector<Finds>& finds, const std::string& text, const std::string& model) {
+  const auto found = std::ranges::find(finds, text, &Finds::text);
+  if (found == finds.end()) {
+    finds.push_back({text, {model}});
+  } else {
+    found->models.push_back(model);
+  }
 }
 
-std::string more(const std::vector<std::string>& texts) {
-  return texts.size() > kMostModels ? fmt::format(", and so in {} more", texts.size() - kMostModels) : "";
+// Long names are cut in the middle.
+std::string shortened(const std::string& name) {
+  constexpr std::size_t kMost = 60, kKept = 28;
+  return name.size() <= kMost ? name : name.substr(0, kKept) + "…" + name.substr(name.size() - kKept);
+}
+
+std::vector<std::string> names(const std::vector<std::string>& models) {
+  std::vector<std::string> out;
+  for (const std::string& model : models) out.push_back(shortened(model));
+  return out;
+}
+
+// "from layer 2 on (bert-base@init and albert-base@init) and from layer 4 on (xlnet-base@init)"
+std::string words(const std::vector<Finds>& finds) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < finds.size() && i < kMostModels; ++i) {
+    texts.push_back(fmt::format("{} ({})", finds[i].text, joined(names(finds[i].models))));
+  }
+  return joined(texts) + (finds.size() > kMostModels ? fmt::format(", and {} more", finds.size() - kMostModels) : "");
 }
 
 std::string variant_words(const std::string& variant) {
-  if (variant == "full") return "The full transformer";
-  if (variant == "san") return "Attention alone (san)";
-  if (variant == "san+skip") return "Attention with skips (san+skip)";
-  if (variant == "san+mlp") return "Attention with MLPs but no skips (san+mlp)";
-  return variant.empty() ? "It" : "Variant " + variant;
+  if (variant == "full") return "the full transformer";
+  if (variant == "san") return "attention alone (san)";
+  if (variant == "san+skip") return "attention with skips (san+skip)";
+  if (variant == "san+mlp") return "attention with MLPs but no skips (san+mlp)";
+  return variant.empty() ? "it" : variant;
+}
+
+// "from layer 2 on" at the rounding floor, otherwise what is left in the last layer: "0.41".
+std::string in_short(const LayerBlock& block, std::size_t variant) {
+  const auto& cells = block.cells[variant];
+  std::optional<double> end;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (cells[i].at_floor) return fmt::format("from layer {} on", block.layers[i]);
+    if (cells[i].mean) end = cells[i].mean;
+  }
+  return end ? significant(*end, 2) : "no value";
 }
 
 void from_measure(const Result& result, std::vector<Answer>& summary) {
@@ -72,7 +112,7 @@ void from_measure(const Result& result, std::vector<Answer>& summary) {
     if (row->metric == "relative_residual.composite" && !row->head) rows.push_back(row);
   }
   struct Fates {
-    std::vector<std::string> dying, living;
+    std::vector<Finds> dying, living;
   };
   std::map<std::string, Fates> fates;
   std::vector<std::string> variants;
@@ -81,85 +121,121 @@ void from_measure(const Result& result, std::vector<Answer>& summary) {
     for (std::size_t v = 0; v < block.variants.size(); ++v) {
       const std::string& variant = block.variants[v];
       if (!fates.contains(variant)) variants.push_back(variant);
-      const Finding found = finding(block, v, "", true);
       Fates& of_variant = fates[variant];
-      const std::string text = fmt::format("{} ({})", found.sentence.substr(0, found.sentence.find(" (")), block.model);
-      if (found.fate == Finding::Fate::kKeeps) of_variant.living.push_back(text);
-      if (found.fate == Finding::Fate::kDies || found.fate == Finding::Fate::kFalls) of_variant.dying.push_back(text);
+      const Finding found = finding(block, v, "", true);
+      if (found.fate == Finding::Fate::kKeeps) note(of_variant.living, in_short(block, v), block.model);
+      if (found.fate == Finding::Fate::kDies || found.fate == Finding::Fate::kFalls) {
+        note(of_variant.dying, in_short(block, v), block.model);
+      }
     }
   }
-  bool falls = false;
-  for (const std::string& variant : variants) {
-    const auto& [dying, living] = fates[variant];
-    const std::string name = variant_words(variant);
-    const auto say = [&](std::string_view question, const std::vector<std::string>& texts, Answer::Tone tone) {
-      if (texts.empty()) return;
-      add(summary, question, fmt::format("{} {}{}.", name, joined(first(texts)), more(texts)), tone);
-    };
-    falls = falls || !dying.empty();
-    say(kCollapses, dying, Answer::Tone::kBad);
-    say(kPrevents, living, Answer::Tone::kGood);
+  constexpr std::size_t kMostVariants = 5;
+  std::string more;
+  if (variants.size() > kMostVariants) {
+    more = fmt::format(" (the first {} of {} variants)", kMostVariants, variants.size());
+    variants.resize(kMostVariants);
   }
-  if (!falls && !variants.empty()) {
+  std::vector<std::string> dying, living;
+  for (const std::string& variant : variants) {
+    const Fates& of_variant = fates[variant];
+    const std::string name = variant_words(variant) + (is_as_published(result) ? ", as published," : "");
+    if (!of_variant.dying.empty()) dying.push_back(fmt::format("{} {}", name, words(of_variant.dying)));
+    if (!of_variant.living.empty()) living.push_back(fmt::format("{} {}", name, words(of_variant.living)));
+  }
+  if (!dying.empty()) {
+    add(summary, kCollapses,
+        fmt::format("The relative residual, down to rounding or to what is said: {}{}.", fmt::join(dying, "; "), more),
+        Answer::Tone::kBad);
+  } else if (!living.empty()) {
     add(summary, kCollapses, "Nothing that was measured falls below a tenth.", Answer::Tone::kGood);
   }
-  if (falls && !has(summary, kPrevents)) add(summary, kPrevents, "Nothing that was measured.", Answer::Tone::kBad);
+  if (!living.empty()) {
+    add(summary, kPrevents,
+        fmt::format("Relative residual left in the last layer: {}{}.", fmt::join(living, "; "), more),
+        Answer::Tone::kGood);
+  } else if (dying.size() > 1) {
+    add(summary, kPrevents, "None of the variants that were measured.", Answer::Tone::kNeutral);
+  }
 }
 
 void from_collapse(const Result& result, std::vector<Answer>& summary) {
-  std::map<std::string, Index> last;
+  // The last layer of pure attention, or of the first variant.
+  struct Deepest {
+    std::string variant;
+    Index layer = -1;
+    double log10 = 0;
+  };
+  std::map<std::string, Deepest> models;
+  std::vector<std::string> order;
   for (const Row& row : result.rows) {
-    if (row.metric == "log10_relative_residual.composite" && row.kind == "exact" && !row.sample && row.layer) {
-      last[row.model] = std::max(last[row.model], *row.layer);
+    if (row.metric != "log10_relative_residual.composite" || row.kind != "exact" || row.sample || !row.layer ||
+        !row.mean) {
+      continue;
     }
+    if (!models.contains(row.model)) order.push_back(row.model);
+    Deepest& deepest = models[row.model];
+    const bool better = row.variant == "san" && deepest.variant != "san";
+    if (!deepest.variant.empty() && row.variant != deepest.variant && !better) continue;
+    if (!better && *row.layer < deepest.layer) continue;
+    deepest = {row.variant, *row.layer, *row.mean};
   }
-  for (const Row& row : result.rows) {
-    const bool deepest = row.metric == "log10_relative_residual.composite" && row.kind == "exact" && !row.sample &&
-                         row.layer == last[row.model] && row.mean;
-    if (!deepest || row.variant != "san") continue;
-    std::string verdict;
-    for (const Row& other : result.rows) {
-      if (other.metric == "decay" && other.kind == "residual" && other.model == row.model &&
-          other.variant == row.variant) {
-        verdict = other.verdict;
+  for (const std::string& model : order) {
+    const Deepest& deepest = models[model];
+    std::string law;
+    for (const Row& row : result.rows) {
+      if (row.metric == "decay" && row.kind == "residual" && row.model == model && row.variant == deepest.variant) {
+        law = row.verdict.substr(0, row.verdict.find(':'));
       }
     }
     add(summary, kSpeed,
-        fmt::format("{} {}: 10^{} of the state is left after {} layers{}.", row.model, row.variant,
-                    logarithm(*row.mean), *row.layer, verdict.empty() ? "" : "; " + verdict),
-        Answer::Tone::kBad);
+        fmt::format("{} {}: {}10^{} after {} layers.", shortened(model), deepest.variant, law.empty() ? "" : law + ", ",
+                    logarithm(deepest.log10), deepest.layer),
+        deepest.log10 < -1 ? Answer::Tone::kBad : Answer::Tone::kGood);
   }
+}
+
+// A verdict without its explanations and its figure.
+std::string clauses(std::string verdict) {
+  if (const auto figure = verdict.find("; at best"); figure != std::string::npos) verdict.resize(figure);
+  constexpr std::string_view kWhy = ": it allows more than what enters";
+  if (const auto why = verdict.find(kWhy); why != std::string::npos) verdict.erase(why, kWhy.size());
+  return verdict;
 }
 
 void from_bounds(const Result& result, std::vector<Answer>& summary) {
   Index n_violated = 0;
-  std::map<std::string, std::string> published;
+  std::vector<std::string> published;
   for (const Row& row : result.rows) {
     if (row.metric.starts_with("log10_tightness.") && row.kind == "proved" &&
         row.verdict.starts_with("applies and is violated")) {
       ++n_violated;
     }
     if (row.metric == "theorem" && row.claim == "T2.3" && (row.variant == "san" || row.variant == "full")) {
-      published[row.variant] = fmt::format("The published bound on {} {}: {}.", row.model, row.variant, row.verdict);
+      published.push_back(fmt::format("Theorem 2.3 on {} {}, by block and sample: {}.", shortened(row.model),
+                                      row.variant, clauses(row.verdict)));
     }
   }
-  for (const auto& [variant, sentence] : published) add(summary, kTheory, sentence, Answer::Tone::kNeutral);
+  for (std::size_t i = 0; i < published.size() && i < kMostModels; ++i) {
+    add(summary, kTheory, published[i], Answer::Tone::kNeutral);
+  }
   add(summary, kTheory,
       n_violated == 0 ? "No proved bound is violated." : fmt::format("{} proved bounds are violated.", n_violated),
       n_violated == 0 ? Answer::Tone::kNeutral : Answer::Tone::kBad);
 }
 
 void from_audit(const Result& result, std::vector<Answer>& summary) {
-  Index n = 0, holds = 0, unexpected = 0;
+  Index n = 0, holds = 0, fails = 0, unexpected = 0;
   for (const Row& row : result.rows) {
     if (row.metric != "audit.verdict") continue;
     ++n;
     holds += row.verdict.starts_with("holds") ? 1 : 0;
+    fails += row.verdict.starts_with("fails") ? 1 : 0;
     unexpected += row.kind == "unexpected" ? 1 : 0;
   }
   if (n == 0) return;
   add(summary, kTheory,
-      fmt::format("Of {} claims tried, {} hold as stated{}.", n, holds,
+      fmt::format("Of {} claims tried, {} hold, {} fail as stated and of {} no counterexample was found{}.", n, holds,
+                  fails, n - holds - fails,
                   unexpected == 0 ? "" : fmt::format("; {} came out otherwise than recorded", unexpected)),
       unexpected == 0 ? Answer::Tone::kNeutral : Answer::Tone::kBad);
 }
@@ -186,6 +262,7 @@ void from_paths(const Result& result, std::vector<Answer>& summary) {
 void from_effectiveness(const Result& result, std::vector<Answer>& summary) {
   struct Best {
     std::optional<double> whole, accuracy;
+    double guessing = 0;
     Index length = 0;
   };
   std::map<std::string, Best> tasks;
@@ -193,6 +270,7 @@ void from_effectiveness(const Result& result, std::vector<Answer>& summary) {
     if (row.metric != "accuracy" || !row.mean) continue;
     Best& best = tasks[row.model];
     if (row.kind == "model") best.whole = row.mean;
+    if (row.kind.starts_with("baseline")) best.guessing = std::max(best.guessing, *row.mean);
     if (row.kind == "exact" && row.length && *row.mean > best.accuracy.value_or(-1)) {
       best.accuracy = row.mean;
       best.length = *row.length;
@@ -200,9 +278,13 @@ void from_effectiveness(const Result& result, std::vector<Answer>& summary) {
   }
   for (const auto& [model, best] : tasks) {
     if (!best.whole || !best.accuracy) continue;
+    constexpr double kBetter = 0.02;
+    const std::string what =
+        *best.accuracy > best.guessing + kBetter
+            ? fmt::format("paths of length {} alone reach {}", best.length, significant(*best.accuracy, 2))
+            : fmt::format("no length alone does better than guessing ({})", significant(best.guessing, 2));
     add(summary, kTasks,
-        fmt::format("{}: paths of length {} alone reach {}, the whole network {}.", model, best.length,
-                    significant(*best.accuracy, 2), significant(*best.whole, 2)),
+        fmt::format("{}: {}, the whole network {}.", shortened(model), what, significant(*best.whole, 2)),
         Answer::Tone::kNeutral);
   }
 }
@@ -222,12 +304,19 @@ void from_agreement(const Result& result, std::vector<Answer>& summary) {
   }
   if (n == 0) return;
   add(summary, kAgrees,
-      agree == n ? fmt::format("Yes: all {} comparisons meet their criterion.", n)
+      agree == n ? (n == 1 ? std::string("Yes: the one comparison meets its criterion.")
+                           : fmt::format("Yes: all {} comparisons meet their criterion.", n))
                  : fmt::format("{} of {} comparisons meet their criterion; not {}.", agree, n, joined(not_met)),
       agree == n ? Answer::Tone::kGood : Answer::Tone::kBad);
 }
 
 }  // namespace
+
+bool is_as_published(const Result& result) {
+  const ManifestValue* value = find(result.manifest, "as_published");
+  const auto* flag = value ? std::get_if<bool>(value) : nullptr;
+  return result.command == "measure" && flag && *flag;
+}
 
 void add_answers(const Result& result, std::vector<Answer>& summary) {
   static const std::map<std::string_view, void (*)(const Result&, std::vector<Answer>&)> kAnswers = {
@@ -235,6 +324,9 @@ void add_answers(const Result& result, std::vector<Answer>& summary) {
       {"audit", from_audit},        {"paths", from_paths},       {"effectiveness", from_effectiveness},
       {"agreement", from_agreement}};
   if (const auto answers = kAnswers.find(result.command); answers != kAnswers.end()) answers->second(result, summary);
+  static constexpr std::string_view kOrder[] = {kCollapses, kPrevents, kSpeed, kPaths, kTasks, kTheory, kAgrees};
+  std::ranges::stable_sort(summary, {},
+                           [](const Answer& answer) { return std::ranges::find(kOrder, answer.question); });
 }
 
 }  // namespace rankfall

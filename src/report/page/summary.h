@@ -10,4 +10,7 @@ namespace rankfall {
 // more sentence.
 void add_answers(const Result& result, std::vector<Answer>& summary);
 
+// A measurement of the variants as the published code ran them, which is not as it labelled them.
+bool is_as_published(const Result& result);
+
 }  // namespace rankfall

@@ -38,6 +38,7 @@ std::vector<Series> effectiveness_series(std::vector<std::string> curves, const 
     Series line = numbered_series(lines[i], lines[i], 7);
     if (lines[i] == "the whole network") line.colour = "#000000";
     line.dash = dashes[i % dashes.size()];
+    line.shape = "stroke";
     series.push_back(std::move(line));
   }
   return series;
@@ -110,13 +111,11 @@ Figures circle_figures(const Result& result, const FigureContext& context) {
   std::map<Place, std::map<std::pair<Index, Index>, std::pair<std::optional<double>, std::optional<double>>>> tracks;
   std::vector<Place> order;
   Names models, variants;
-  std::uint64_t seed = 0;
-  bool any = false;
+  std::map<std::string, std::set<std::uint64_t>> seeds;  // the smallest is drawn
   for (const Row& row : result.rows) {
     if (row.metric != "track.x" && row.metric != "track.y") continue;
     if (!row.step || !row.k) continue;
-    if (!any) seed = row.seed.value_or(0);
-    any = true;
+    seeds[row.model].insert(row.seed.value_or(0));
     const Place place{row.model, row.variant, row.seed.value_or(0)};
     auto& points = tracks[place];
     if (points.empty()) order.push_back(place);
@@ -136,11 +135,15 @@ Figures circle_figures(const Result& result, const FigureContext& context) {
         "One block, trained to say the next point of each of two on a circle, applied to its own output again and "
         "again.";
     figure.collapsed = !figures.empty();
+    if (seeds[model].size() > 1) {
+      figure.notes.push_back(fmt::format("Seed {} of {} is drawn; the table under the distances has all.",
+                                         *seeds[model].begin(), seeds[model].size()));
+    }
     figure.series = {numbered_series("first point", "first point", 0),
                      numbered_series("second point", "second point", 1)};
     for (const Place& place : order) {
       const auto& [of_model, variant, of_seed] = place;
-      if (of_model != model || of_seed != seed) continue;
+      if (of_model != model || of_seed != *seeds[model].begin()) continue;
       Panel panel;
       panel.title = variant;
       panel.description = fmt::format("Tracks of the two points in the plane for {}.", variant);
@@ -165,7 +168,7 @@ Figures circle_figures(const Result& result, const FigureContext& context) {
       chart.series = figure.series;
       chart.series_title = "track";
       chart.order = "step";
-      chart.tooltip = {{"series", "track", false}, {"step", "step", true}, {"x", "x", true}, {"y", "y", true}};
+      chart.tooltip = {{"series", false}, {"step", true}, {"x", true}, {"y", true}};
       chart.height = 320;
       panel.views.emplace_back("plane", line_spec(chart));
       figure.panels.push_back(std::move(panel));
@@ -175,7 +178,9 @@ Figures circle_figures(const Result& result, const FigureContext& context) {
   Figure distance;
   distance.id = context.id + "-distance";
   distance.title = "Distance of the two tracks";
-  distance.caption = "Two tracks that meet have become one token: the recurrence has collapsed.";
+  distance.caption =
+      "Two tracks that meet have become one token: the recurrence has collapsed. A curve ends where the distance is "
+      "exactly 0.";
   distance.series = variant_series(variants.list());
   for (const std::string& model : models.list()) {
     CurveChart chart;
@@ -186,7 +191,8 @@ Figures circle_figures(const Result& result, const FigureContext& context) {
     chart.log_first = true;
     chart.description = fmt::format("Distance of the two tracks over steps for {}.", model);
     for (const Row& row : result.rows) {
-      if (row.metric != "distance" || row.model != model || !row.step || row.seed.value_or(0) != seed) continue;
+      if (row.metric != "distance" || row.model != model || !row.step) continue;
+      if (row.seed.value_or(0) != *seeds[model].begin()) continue;
       CurvePoint point;
       point.x = static_cast<double>(*row.step);
       point.series = row.variant;

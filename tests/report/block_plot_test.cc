@@ -1,4 +1,4 @@
-#include "report/depth_plot.h"
+#include "report/block_plot.h"
 
 #include <gtest/gtest.h>
 
@@ -26,11 +26,11 @@ LayerBlock block() {
   return block;
 }
 
-TEST(DepthPlot, DoublyExponentialDecayIsAStraightLine) {
+TEST(BlockPlot, DoublyExponentialDecayIsAStraightLine) {
   TableOptions options;
   options.width = 60;
   options.unicode = false;
-  const auto plot = lines(depth_plot(block(), options));
+  const auto plot = lines(block_plot(block(), options));
   std::vector<std::pair<int, int>> points;  // of '^'
   for (std::size_t r = 0; r < 20; ++r) {
     for (std::size_t c = 0; c < plot[r].size(); ++c) {
@@ -45,12 +45,12 @@ TEST(DepthPlot, DoublyExponentialDecayIsAStraightLine) {
   }
 }
 
-TEST(DepthPlot, FitsTheWidthAndSaysWhatIsWhat) {
+TEST(BlockPlot, FitsTheWidthAndSaysWhatIsWhat) {
   for (const bool unicode : {false, true}) {
     TableOptions options;
     options.width = 70;
     options.unicode = unicode;
-    const std::string plot = depth_plot(block(), options);
+    const std::string plot = block_plot(block(), options);
     for (const std::string& line : lines(plot)) EXPECT_LE(display_width(line), 70) << line;
     for (const char* text :
          {"10^-0.1", "10^-1 ", "10^-10 ", "10^-100 ", "layer 3", "full", "san", "float32", "float64"}) {
@@ -62,17 +62,49 @@ TEST(DepthPlot, FitsTheWidthAndSaysWhatIsWhat) {
   }
 }
 
-TEST(DepthPlot, OfNothing) {
-  EXPECT_EQ(depth_plot(LayerBlock{}, {}), "");
+TEST(BlockPlot, ValuesOverDecadesHaveALogarithmicAxisOthersALinearOne) {
+  LayerBlock decades = block();
+  decades.metric = "relative_residual.composite";
+  const double values[] = {0.6, 1e-2, 1e-4, 1e-6};
+  for (std::size_t i = 0; i < 4; ++i) {
+    decades.cells[0][i].mean = 0.6;
+    decades.cells[1][i].mean = values[i];
+  }
+  TableOptions options;
+  options.width = 60;
+  options.unicode = false;
+  const std::string log = block_plot(decades, options);
+  for (const char* text : {"  1 |", "10^-2 |", "10^-6 |"}) EXPECT_NE(log.find(text), std::string::npos) << text << log;
+  EXPECT_EQ(log.find("float32"), std::string::npos);
+  for (std::size_t i = 0; i < 4; ++i) decades.cells[1][i].mean = 0.2;
+  const std::string linear = block_plot(decades, options);
+  for (const char* text : {"0 |", "0.2 |", "0.6 |"}) EXPECT_NE(linear.find(text), std::string::npos) << text << linear;
+  for (auto& cells : decades.cells) {
+    for (LayerCell& cell : cells) cell.mean = 0;
+  }
+  EXPECT_NE(block_plot(decades, options).find("0 |"), std::string::npos) << "all values equal";
+}
+
+TEST(BlockPlot, NamesCannotBeAnAxis) {
+  LayerBlock named = block();
+  named.labels = {"a", "b", "c", "d"};
+  EXPECT_EQ(block_plot(named, {}), "");
+  named.labels = {"0", "1", "2", "10"};
+  named.unit = "length";
+  EXPECT_NE(block_plot(named, {}).find("length 10"), std::string::npos);
+}
+
+TEST(BlockPlot, OfNothing) {
+  EXPECT_EQ(block_plot(LayerBlock{}, {}), "");
   LayerBlock empty = block();
   for (auto& cells : empty.cells) {
     for (LayerCell& cell : cells) cell.mean.reset();
   }
-  EXPECT_NE(depth_plot(empty, {}), "");
+  EXPECT_NE(block_plot(empty, {}), "");
   LayerBlock one = block();
   one.layers = {0};
   for (auto& cells : one.cells) cells.resize(1);
-  EXPECT_NE(depth_plot(one, {}), "");
+  EXPECT_NE(block_plot(one, {}), "");
 }
 
 }  // namespace
