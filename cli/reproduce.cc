@@ -156,6 +156,7 @@ class Reproduction {
     }
     if (results.empty()) throw Error(ErrorKind::kUsage, "nothing was computed: the report would be empty");
     std::vector<const Result*> pointers;
+    pointers.reserve(results.size());
     for (const NamedResult& one : results) pointers.push_back(&one.result);
     Result compared = agreement(pointers);
     compared.manifest.entries.emplace_back("part", "agreement");

@@ -102,7 +102,7 @@ class Maker {
 
   // Directory of a task's network, trained if it is not there yet; of several seeds the one above them.
   std::filesystem::path trained(const std::string& task, const Progress& progress, double seconds) const {
-    const auto directory = options_.directory / "training" / task;
+    auto directory = options_.directory / "training" / task;
     std::vector<std::string> arguments = {"train",   task,       "-o",     directory.string(),
                                           "--quiet", "--resume", "--seed", std::to_string(options_.seed)};
     if (!options_.full) arguments.emplace_back("--quick");
@@ -119,9 +119,7 @@ class Maker {
     const int code = run_self(arguments, [&](double gone) {
       if (progress) progress(std::min(gone, 0.95 * seconds), seconds, what);
     });
-    if (code == 0) return;
-    if (code == 130 || code > 128) throw CLI::RuntimeError(code);
-    throw CLI::RuntimeError("", code);  // it has said why
+    if (code != 0) throw CLI::RuntimeError(code);  // it has said why
   }
 
   // A task's network of the first seed.
@@ -233,6 +231,7 @@ class Maker {
       measure_of.n_seeds = 1;
       if (!options_.text.empty()) measure_of.input.text = options_.text;
       std::vector<std::string> directories;
+      directories.reserve(models.size());
       for (const auto& model : models) directories.push_back(model[0]);
       Result result = measure(directories, measure_of);
       for (const auto& [directory, published, name] : models) {

@@ -88,11 +88,6 @@ Scale exponent_scale(double deepest) {
                                        : exponent < 1e5 ? fmt::format("10^-{:.0f}", exponent)
                                                         : fmt::format("10^-1e{:.0f}", std::log10(exponent))});
   }
-  for (const auto& [epsilon, name] :
-       {std::pair<double, const char*>(std::numeric_limits<float>::epsilon(), "float32"),
-        std::pair<double, const char*>(std::numeric_limits<double>::epsilon(), "float64")}) {
-    if (-std::log10(epsilon) < deepest) scale.lines.push_back({std::log10(epsilon), name});
-  }
   return scale;
 }
 
@@ -127,6 +122,17 @@ Scale linear_scale(double low, double high) {
   return scale;
 }
 
+// Where arithmetic ends, across a plot of logarithms that goes deeper.
+std::vector<Scale::Mark> precision_lines(double lowest) {
+  std::vector<Scale::Mark> lines;
+  for (const auto& [epsilon, name] :
+       {std::pair<double, const char*>(std::numeric_limits<float>::epsilon(), "float32"),
+        std::pair<double, const char*>(std::numeric_limits<double>::epsilon(), "float64")}) {
+    if (std::log10(epsilon) > lowest) lines.push_back({std::log10(epsilon), name});
+  }
+  return lines;
+}
+
 Scale scale_for(const LayerBlock& block) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const auto& cells : block.cells) {
@@ -138,9 +144,12 @@ Scale scale_for(const LayerBlock& block) {
   }
   if (!std::isfinite(low)) return linear_scale(0, 1);
   if (block.metric.starts_with("log10_")) {
-    if (high <= 0 && -low > kDeep) return exponent_scale(-low);
-    Scale scale = linear_scale(low, high);
-    for (Scale::Mark& label : scale.labels) label.text = "10^" + label.text;
+    const bool deep = high <= 0 && -low > kDeep;
+    Scale scale = deep ? exponent_scale(-low) : linear_scale(low, high);
+    if (!deep) {
+      for (Scale::Mark& label : scale.labels) label.text = "10^" + label.text;
+    }
+    if (block.metric.find("residual") != std::string::npos) scale.lines = precision_lines(low);
     return scale;
   }
   return low > 0 && high / low > kDecades ? decade_scale(low, high) : linear_scale(low, high);

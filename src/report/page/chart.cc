@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include <fmt/format.h>
+
 namespace rankfall {
 namespace {
 
@@ -214,7 +216,7 @@ Series numbered_series(std::string name, std::string title, std::size_t number) 
 }
 
 std::vector<Series> variant_series(const std::vector<std::string>& variants) {
-  static const std::map<std::string_view, std::pair<std::size_t, std::string_view>> kKnown = {
+  static const std::map<std::string_view, std::pair<std::size_t, std::string_view>> known_variants = {
       {"full", {0, "full: the transformer"}},
       {"san", {1, "san: attention alone"}},
       {"san+skip", {2, "san+skip: with skips"}},
@@ -223,8 +225,8 @@ std::vector<Series> variant_series(const std::vector<std::string>& variants) {
   std::vector<Series> out;
   std::size_t next = 5;
   for (const std::string& variant : variants) {
-    const auto known = kKnown.find(variant);
-    out.push_back(known == kKnown.end()
+    const auto known = known_variants.find(variant);
+    out.push_back(known == known_variants.end()
                       ? numbered_series(variant, variant.empty() ? "value" : variant, next++)
                       : numbered_series(variant, std::string(known->second.second), known->second.first));
   }
@@ -250,7 +252,7 @@ std::string power_label() {
                                                                             {",", ""}}};
   std::string expression = "datum.label";
   for (const auto& [digit, raised] : kRaised) {
-    expression = std::string("replace(") + expression + ", regexp('" + digit + "', 'g'), '" + raised + "')";
+    expression = fmt::format("replace({}, regexp('{}', 'g'), '{}')", expression, digit, raised);
   }
   return "'10' + " + expression;
 }

@@ -53,6 +53,7 @@ struct Group {
 
 std::vector<Group> groups_of(const std::vector<NamedResult>& results) {
   std::vector<const NamedResult*> ordered;
+  ordered.reserve(results.size());
   for (const NamedResult& one : results) ordered.push_back(&one);
   std::ranges::stable_sort(ordered, {}, [](const NamedResult* one) { return order_of(one->result); });
   std::vector<Group> groups;

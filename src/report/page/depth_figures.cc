@@ -60,7 +60,7 @@ Dataset decay_table(const Result& result) {
 }
 
 std::string bound_title(const std::string& bound) {
-  static const std::map<std::string_view, std::string_view> kTitles = {
+  static const std::map<std::string_view, std::string_view> titles = {
       {"T2.2", "T2.2: Theorem 2.2, one head (claimed)"},
       {"T2.3", "T2.3: Theorem 2.3, as published (claimed)"},
       {"T2.3_sound", "T2.3_sound: as it can be proved (proved)"},
@@ -69,8 +69,8 @@ std::string bound_title(const std::string& bound) {
       {"dobrushin", "dobrushin: contraction of attention"},
       {"dobrushin_tanh", "dobrushin_tanh: from the range of logits"},
       {"lower", "lower: with skips, from below"}};
-  const auto title = kTitles.find(bound);
-  return title == kTitles.end() ? bound : std::string(title->second);
+  const auto title = titles.find(bound);
+  return title == titles.end() ? bound : std::string(title->second);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ std::string filled(std::string_view html, std::span<const std::pair<std::string_
   return out;
 }
 
-std::string file_name(std::string id) { return id + ".vl.json"; }
+std::string file_name(const std::string& id) { return id + ".vl.json"; }
 
 }  // namespace
 

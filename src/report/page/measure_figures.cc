@@ -367,6 +367,7 @@ Figures measure_figures(const Result& result, const FigureContext& context) {
   Figures figures;
   if (!models.empty()) {
     std::vector<std::string> names;
+    names.reserve(models.size());
     for (const MetricCurves* curves : models) names.push_back(curves->model);
     if (const auto numbers = numbers_of(names); !numbers.empty()) {
       figures.push_back(series_figure(models, numbers, context));

@@ -73,6 +73,7 @@ std::string shortened(const std::string& name) {
 
 std::vector<std::string> names(const std::vector<std::string>& models) {
   std::vector<std::string> out;
+  out.reserve(models.size());
   for (const std::string& model : models) out.push_back(shortened(model));
   return out;
 }
@@ -319,11 +320,12 @@ bool is_as_published(const Result& result) {
 }
 
 void add_answers(const Result& result, std::vector<Answer>& summary) {
-  static const std::map<std::string_view, void (*)(const Result&, std::vector<Answer>&)> kAnswers = {
+  static const std::map<std::string_view, void (*)(const Result&, std::vector<Answer>&)> answers_by_command = {
       {"measure", from_measure},    {"collapse", from_collapse}, {"bounds", from_bounds},
       {"audit", from_audit},        {"paths", from_paths},       {"effectiveness", from_effectiveness},
       {"agreement", from_agreement}};
-  if (const auto answers = kAnswers.find(result.command); answers != kAnswers.end()) answers->second(result, summary);
+  if (const auto answers = answers_by_command.find(result.command); answers != answers_by_command.end())
+    answers->second(result, summary);
   static constexpr std::string_view kOrder[] = {kCollapses, kPrevents, kSpeed, kPaths, kTasks, kTheory, kAgrees};
   std::ranges::stable_sort(summary, {},
                            [](const Answer& answer) { return std::ranges::find(kOrder, answer.question); });

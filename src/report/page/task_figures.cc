@@ -32,6 +32,7 @@ std::string kind_title(const Row& row) {
 std::vector<Series> effectiveness_series(std::vector<std::string> curves, const std::vector<std::string>& lines) {
   std::ranges::stable_sort(curves, {}, [](const std::string& name) { return !name.starts_with("all"); });
   std::vector<Series> series;
+  series.reserve(curves.size() + lines.size());
   for (const std::string& name : curves) series.push_back(numbered_series(name, name, series.size()));
   const std::vector<std::vector<int>> dashes = {{}, {2, 3}, {7, 4}, {10, 3, 2, 3}};
   for (std::size_t i = 0; i < lines.size(); ++i) {
