@@ -27,7 +27,7 @@ function panelElement(panel: Panel, figure: Figure, chart: Chart): HTMLElement {
   const bar = element("div", { class: "panel-bar" });
   if (panel.title !== "") bar.append(element("h4", {}, panel.title));
   bar.append(tools);
-  return element("div", { class: panel.wide ? "panel wide" : "panel", "data-panel": panel.id }, bar, chart.element);
+  return element("div", { class: panel.wide ? "panel wide" : panel.square ? "panel square" : "panel", "data-panel": panel.id }, bar, chart.element);
 }
 
 function body(figure: Figure, datasets: Datasets): HTMLElement[] {

@@ -59,6 +59,7 @@ export interface Panel {
   data: string;
   // Takes the whole width of the grid.
   wide: boolean;
+  square?: boolean; // about as wide as high
 }
 
 export type ColumnKind = "text" | "number" | "log10" | "verdict";

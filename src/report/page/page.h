@@ -46,7 +46,8 @@ struct Panel {
   std::vector<std::pair<std::string, Json>> views;  // label, Vega-Lite; the first is shown
   Dataset data;
   bool wide = false;
-  bool tabled = true;  // its data is also a table
+  bool square = false;  // about as wide as high: both axes are lengths
+  bool tabled = true;   // its data is also a table
 };
 
 struct Figure {

@@ -78,7 +78,8 @@ Json to_json(const Figure& figure, Json& datasets) {
                       {"description", panel.description},
                       {"views", std::move(views)},
                       {"data", id},
-                      {"wide", panel.wide}});
+                      {"wide", panel.wide},
+                      {"square", panel.square}});
     datasets[id] = to_json(panel.data);
     if (panel.tabled) tables.push_back(id);
   }

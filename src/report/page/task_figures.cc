@@ -147,6 +147,7 @@ Figures circle_figures(const Result& result, const FigureContext& context) {
       if (of_model != model || of_seed != *seeds[model].begin()) continue;
       Panel panel;
       panel.title = variant;
+      panel.square = true;
       panel.description = fmt::format("Tracks of the two points in the plane for {}.", variant);
       panel.data.title = variant;
       panel.data.columns = {{"series", "point", Kind::kText},
@@ -218,7 +219,7 @@ Figures circle_figures(const Result& result, const FigureContext& context) {
   return figures;
 }
 
-// Whatever has steps, over steps: losses, accuracies, and what --monitor saw of the last layer.
+// Whatever has steps, which are epochs, over these: losses, accuracies, and what --monitor saw of the last layer.
 Figures training_figures(const Result& result, const FigureContext& context) {
   std::map<std::string, CurveChart> charts;
   Names metrics;
@@ -241,17 +242,17 @@ Figures training_figures(const Result& result, const FigureContext& context) {
     Figure figure;
     figure.id = fmt::format("{}-training-{}", context.id, figures.size() + 1);
     figure.title = metric + " during training";
-    figure.caption = "By step of the optimiser.";
+    figure.caption = "By epochs done.";
     figure.collapsed = figures.size() >= 2;
     const auto& names = series[metric].list();
     for (std::size_t i = 0; i < names.size(); ++i) figure.series.push_back(numbered_series(names[i], names[i], i));
     CurveChart& chart = charts[metric];
-    chart.x_title = "step";
+    chart.x_title = "epoch";
     chart.y_title = metric;
     chart.series_title = "curve";
     chart.series = figure.series;
     chart.wide = true;
-    chart.description = fmt::format("{} over training steps.", metric);
+    chart.description = fmt::format("{} over epochs of training.", metric);
     figure.panels.push_back(curve_panel(std::move(chart)));
     figures.push_back(std::move(figure));
   }
