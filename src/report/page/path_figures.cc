@@ -20,7 +20,12 @@ struct Head {
   Index block = 0, head = 0;
 };
 
-// "L2H5 L7H0"; anything else in it is passed over.
+// Blocks and heads beyond this are no network's; a file may say anything.
+constexpr Index kMostBlocks = 100'000;
+
+bool is_place(Index index) { return index >= 0 && index < kMostBlocks; }
+
+// "L2H5 > L7H0"; anything else in it is passed over.
 std::vector<Head> heads_of(std::string_view path) {
   std::vector<Head> heads;
   for (std::size_t at = path.find('L'); at != std::string_view::npos; at = path.find('L', at + 1)) {
@@ -28,17 +33,25 @@ std::vector<Head> heads_of(std::string_view path) {
     const char* end = path.data() + path.size();
     const auto block = std::from_chars(path.data() + at + 1, end, head.block);
     if (block.ec != std::errc{} || block.ptr == end || *block.ptr != 'H') continue;
-    if (std::from_chars(block.ptr + 1, end, head.head).ec == std::errc{}) heads.push_back(head);
+    if (std::from_chars(block.ptr + 1, end, head.head).ec != std::errc{}) continue;
+    if (is_place(head.block) && is_place(head.head)) heads.push_back(head);
   }
   return heads;
 }
 
-// Where a path begins: the block whose MLP or bias it comes from, or 0.
+// Where a path begins: the block whose MLP or bias it comes from, or -1.
 Index first_block(std::string_view origin) {
   const auto dot = origin.find('.');
   Index block = -1;
   if (dot != std::string_view::npos) std::from_chars(origin.data() + dot + 1, origin.data() + origin.size(), block);
-  return block;
+  return is_place(block) ? block : -1;
+}
+
+// Every index below n, or every second, fifth ... so that there are not many.
+std::vector<double> index_ticks(Index n, Index most) {
+  std::vector<double> ticks;
+  for (Index i = 0; i < n; i += std::max<Index>(1, (n + most - 1) / most)) ticks.push_back(static_cast<double>(i));
+  return ticks;
 }
 
 std::string length_name(Index length) { return length == 1 ? "1 head" : fmt::format("{} heads", length); }
@@ -49,8 +62,8 @@ Figures path_pictures(const RowGroup& group, const FigureContext& context, std::
   if (tops.empty()) return {};
   Index n_blocks = 0, n_heads = 1;
   for (const Row* row : group.rows) {
-    if (row->layer) n_blocks = std::max(n_blocks, *row->layer + (row->head ? 1 : 0));
-    if (row->head) n_heads = std::max(n_heads, *row->head + 1);
+    if (row->layer && is_place(*row->layer)) n_blocks = std::max(n_blocks, *row->layer + (row->head ? 1 : 0));
+    if (row->head && is_place(*row->head)) n_heads = std::max(n_heads, *row->head + 1);
     n_blocks = std::max(n_blocks, first_block(row->origin) + 1);
     for (const Head& head : heads_of(row->path)) {
       n_blocks = std::max(n_blocks, head.block + 1);
@@ -119,13 +132,12 @@ Figures path_pictures(const RowGroup& group, const FigureContext& context, std::
   chart.x = axis_of("x", "block");
   chart.x.format = "d";
   chart.x.domain = {{-0.8, static_cast<double>(n_blocks)}};
-  for (Index block = 0; block < n_blocks; ++block) chart.x.ticks.push_back(static_cast<double>(block));
+  chart.x.ticks = index_ticks(n_blocks, 24);
   chart.y = axis_of("lane", "head");
   chart.y.label = "datum.value < 0 ? 'skip' : format(datum.value, 'd')";
   chart.y.domain = {{-2.2, static_cast<double>(n_heads) - 0.3}};
-  chart.y.ticks.push_back(-1.5);
-  for (Index head = 0; head < n_heads; head += std::max<Index>(1, n_heads / 16))
-    chart.y.ticks.push_back(static_cast<double>(head));
+  chart.y.ticks = index_ticks(n_heads, 16);
+  chart.y.ticks.insert(chart.y.ticks.begin(), -1.5);
   chart.series = figure.series;
   chart.series_title = "heads on the path";
   chart.points = false;
