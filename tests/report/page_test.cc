@@ -391,6 +391,21 @@ TEST(Page, PartsOfAReproductionAreSectionsInTheirOrder) {
   EXPECT_EQ(page.sections[0].title, "Figure 5");
 }
 
+TEST(Page, IndicesBeyondAnyNetworkCostNothing) {
+  Result result = walked();
+  for (Row& one : result.rows) {
+    if (one.metric == "path.share.residual") {
+      one.path = "L9223372036854775807H9223372036854775807 > L0H1";
+      one.origin = "mlp.9223372036854775807";
+    }
+    if (one.metric == "head.share.residual") one.layer = one.head = INT64_MAX;
+  }
+  const PageContent page = compose_page({{"a", result}}, {});
+  const Figure* figure = find_figure(page, "The heaviest paths");
+  ASSERT_NE(figure, nullptr);
+  EXPECT_LT(figure->panels.at(0).views.at(0).second.dump().size(), 10'000U);
+}
+
 // --- the file
 // ----------------------------------------------------------------------------------------------------------
 
