@@ -11,8 +11,9 @@ enum class NormPlace { kPre, kPost, kFinal };
 struct Needs {
   enum class Attention {
     kNone,
-    kRows,   // blocks of rows of P, as they are made
-    kWhole,  // P of a head at once: n x n for each head that is being worked on
+    kMeasures,  // of each row of P, which is never formed where samples are long
+    kRows,      // blocks of rows of P, as they are made
+    kWhole,     // P of a head at once: n x n for each head that is being worked on
   };
   bool hidden = false;
   Attention attention = Attention::kNone;
@@ -20,9 +21,9 @@ struct Needs {
   bool branches = false;
 };
 
-// Watches the forward pass of one sample. Calls arrive in the order of the layers; within a layer, attention() and
-// attention_rows() may come from several threads at once for different heads, or different rows of one head, in any
-// order: write to separate places. References are valid during the call only.
+// Watches the forward pass of one sample. Calls arrive in the order of the layers; within a layer, attention(),
+// attention_rows() and attention_measures() may come from several threads at once for different heads, or different
+// rows of one head, in any order: write to separate places. References are valid during the call only.
 template <class T>
 class RANKFALL_API Observer {
  public:
@@ -35,6 +36,9 @@ class RANKFALL_API Observer {
   virtual void attention(Index /*block*/, Index /*head*/, const MatrixRef<T>& /*p*/) {}
   // Rows first_row.. of P of one head.
   virtual void attention_rows(Index /*block*/, Index /*head*/, Index /*first_row*/, const MatrixRef<T>& /*rows*/) {}
+  // Of rows first_row.. of P of one head: entropy in nats, and mass on the first token that is no padding.
+  virtual void attention_measures(Index /*block*/, Index /*head*/, Index /*first_row*/,
+                                  const RowVectorRef<double>& /*entropy*/, const RowVectorRef<double>& /*sink*/) {}
   // The divisor sqrt(var + eps) (or root mean square) of each token; `layer` is the index in Network::layers.
   virtual void norm_scales(Index /*layer*/, NormPlace /*place*/, const RowVectorRef<T>& /*scales*/) {}
   // f(pre(x)) of the sub-layer, before `branch`, skip and post-norm.

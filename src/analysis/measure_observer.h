@@ -1,14 +1,14 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "analysis/metrics.h"
-#include "linalg/attention_measures.h"
 #include <rankfall/observer.h>
 
 namespace rankfall {
@@ -24,14 +24,14 @@ class MeasureObserver final : public Observer<T> {
     for (const std::size_t i : chosen) {
       const MetricKind kind = all_metrics()[i].kind;
       if (kind == MetricKind::kAttention) needs_.attention = Needs::Attention::kWhole;
-      if (kind == MetricKind::kEntropy && needs_.attention == Needs::Attention::kNone) {
-        needs_.attention = Needs::Attention::kRows;
+      if (kind == MetricKind::kRowMeasures && needs_.attention == Needs::Attention::kNone) {
+        needs_.attention = Needs::Attention::kMeasures;
       }
       if (!is_per_head(all_metrics()[i])) needs_.hidden = true;
     }
-    if (needs_.attention == Needs::Attention::kWhole) heads_ = empty_table(n_blocks * n_heads);
-    if (needs_.attention == Needs::Attention::kRows) {
-      entropies_ = std::vector<Entropies>(static_cast<std::size_t>(n_blocks * n_heads));
+    if (needs_.attention != Needs::Attention::kNone) heads_ = empty_table(n_blocks * n_heads);
+    if (needs_.attention == Needs::Attention::kMeasures) {
+      of_rows_ = std::vector<OfRows>(static_cast<std::size_t>(n_blocks * n_heads));
     }
   }
 
@@ -43,17 +43,18 @@ class MeasureObserver final : public Observer<T> {
     attention_values<T>(chosen_, p, valid_, row(heads_, block * n_heads_ + head));
   }
 
-  // Entropy is a mean over rows, so P need not exist whole. Space for the rows is made by the first block of a head
-  // that arrives, which is why each head has its own vector of fixed slots.
-  void attention_rows(Index block, Index head, Index first_row, const MatrixRef<T>& rows) override {
-    RowVector<double>& out = entropies_[static_cast<std::size_t>(block * n_heads_ + head)].slots(rows.cols());
-    for (Index i = 0; i < rows.rows(); ++i) out(first_row + i) = row_entropy<T>(rows.row(i));
+  // Means over rows, which arrive in any order: they are kept until all are there, and added in the order of the rows.
+  void attention_measures(Index block, Index head, Index first_row, const RowVectorRef<double>& entropy,
+                          const RowVectorRef<double>& sink) override {
+    OfRows& of_rows = of_rows_[static_cast<std::size_t>(block * n_heads_ + head)];
+    const std::lock_guard lock(of_rows.mutex);
+    of_rows.parts[first_row] = {entropy, sink};
   }
 
   // Value of metric `metric` of a state, or of a head of a block.
   double state_value(Index state, std::size_t metric) const { return states_(state, static_cast<Index>(metric)); }
   double head_value(Index block, Index head, std::size_t metric) const {
-    if (needs_.attention == Needs::Attention::kRows) return mean_entropy(block, head);
+    if (needs_.attention == Needs::Attention::kMeasures) return mean_of_rows(block, head, metric);
     return heads_(block * n_heads_ + head, static_cast<Index>(metric));
   }
 
@@ -66,33 +67,35 @@ class MeasureObserver final : public Observer<T> {
     return {table.row(r).data(), static_cast<std::size_t>(table.cols())};
   }
 
-  double mean_entropy(Index block, Index head) const {
-    const RowVector<double>& rows = entropies_[static_cast<std::size_t>(block * n_heads_ + head)].values;
+  struct Part {
+    RowVector<double> entropy, sink;
+  };
+  struct OfRows {
+    std::mutex mutex;
+    std::map<Index, Part> parts;  // by their first row
+  };
+
+  double mean_of_rows(Index block, Index head, std::size_t metric) const {
+    const bool entropy = all_metrics()[metric].name == std::string_view("attention.entropy");
     double sum = 0;
     Index n = 0;
-    for (Index i = 0; i < rows.size(); ++i) {
-      if (!valid_.empty() && valid_[static_cast<std::size_t>(i)] == 0) continue;
-      sum += rows(i);
-      ++n;
+    for (const auto& [first_row, part] : of_rows_[static_cast<std::size_t>(block * n_heads_ + head)].parts) {
+      const RowVector<double>& values = entropy ? part.entropy : part.sink;
+      for (Index i = 0; i < values.size(); ++i) {
+        if (!valid_.empty() && valid_[static_cast<std::size_t>(first_row + i)] == 0) continue;
+        sum += values(i);
+        ++n;
+      }
     }
     return n == 0 ? std::numeric_limits<double>::quiet_NaN() : sum / static_cast<double>(n);
   }
-
-  struct Entropies {
-    std::once_flag made;
-    RowVector<double> values;
-    RowVector<double>& slots(Index n) {
-      std::call_once(made, [&] { values.setZero(n); });
-      return values;
-    }
-  };
 
   std::span<const std::size_t> chosen_;
   Index n_heads_;
   std::span<const std::uint8_t> valid_;
   Needs needs_;
   Matrix<double> states_, heads_;
-  std::vector<Entropies> entropies_;
+  std::vector<OfRows> of_rows_;
 };
 
 }  // namespace rankfall

@@ -43,7 +43,8 @@ constexpr std::array kMetrics = {
     Metric{"minimal_residual_lower.inf", MetricKind::kMinimiser, false},
     Metric{"minimal_residual_gap.composite", MetricKind::kMinimiser, false},
     Metric{"minimal_residual_gap.inf", MetricKind::kMinimiser, false},
-    Metric{"attention.entropy", MetricKind::kEntropy, false},
+    Metric{"attention.entropy", MetricKind::kRowMeasures, false},
+    Metric{"attention.sink", MetricKind::kRowMeasures, false},
     Metric{"attention.sigma1", MetricKind::kAttention, false},
     Metric{"attention.sigma2", MetricKind::kAttention, false},
     Metric{"attention.rank1_distance", MetricKind::kAttention, false},
@@ -88,7 +89,7 @@ double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; 
 }  // namespace
 
 bool is_per_head(const Metric& metric) {
-  return metric.kind == MetricKind::kEntropy || metric.kind == MetricKind::kAttention;
+  return metric.kind == MetricKind::kRowMeasures || metric.kind == MetricKind::kAttention;
 }
 
 std::span<const Metric> all_metrics() { return kMetrics; }
@@ -167,9 +168,9 @@ void state_values(std::span<const std::size_t> chosen, const MatrixRef<T>& x, st
 template <class T>
 void attention_values(std::span<const std::size_t> chosen, const MatrixRef<T>& p, std::span<const std::uint8_t> valid,
                       std::span<double> values) {
-  if (!wants(chosen, MetricKind::kAttention) && !wants(chosen, MetricKind::kEntropy)) return;
+  if (!wants(chosen, MetricKind::kAttention) && !wants(chosen, MetricKind::kRowMeasures)) return;
   const AttentionMeasures m = attention_measures<T>(p, valid);
-  write(MetricKind::kEntropy, {m.entropy}, values);
+  write(MetricKind::kRowMeasures, {m.entropy, m.sink}, values);
   write(MetricKind::kAttention, {m.sigma1, m.sigma2, m.rank1_distance, m.dobrushin}, values);
 }
 

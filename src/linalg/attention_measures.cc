@@ -72,6 +72,7 @@ AttentionMeasures attention_measures(const MatrixRef<T>& p, std::span<const std:
   AttentionMeasures measures;
   for (Index i = 0; i < part.rows(); ++i) measures.entropy += row_entropy<double>(part.row(i));
   measures.entropy /= static_cast<double>(part.rows());
+  measures.sink = part.col(0).mean();
   const std::vector<double> s = singular_values<double>(part);
   measures.sigma1 = s[0];
   measures.sigma2 = s.size() > 1 ? s[1] : 0;

@@ -13,6 +13,7 @@ namespace rankfall {
 
 struct AttentionMeasures {
   double entropy = 0;  // row_entropy, mean over rows
+  double sink = 0;     // mass on the first token, mean over rows
   double sigma1 = 0;   // the two largest singular values; sigma2 = 0 for one token
   double sigma2 = 0;
   double rank1_distance = 0;  // sigma2 / sigma1: 0 when all rows are equal

@@ -10,9 +10,6 @@
 
 namespace rankfall {
 
-// Queries are worked on in blocks of this many rows, so that P exists as kQueryRows x n unless somebody needs it whole.
-inline constexpr Index kQueryRows = 128;
-
 // The plain domain: the state is the matrix of hidden states, T its scalar.
 template <class T>
 class Dense {

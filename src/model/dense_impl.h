@@ -112,25 +112,38 @@ typename Dense<T>::State Dense<T>::apply(const Attention& attention, const State
 
   const HeadScores<T> scores(attention, layer(), parts[0].y, parts[1].y, sample_->valid, sample_->segments);
   Matrix<T> mixed(n, attention.n_heads * d);
+  const Index block_index = layer().layer->block;
+  const bool tiled = n > kTiledAbove;
   const bool whole = needs_.attention == Needs::Attention::kWhole;
+  const bool rows = needs_.attention == Needs::Attention::kRows;
+  const bool measures = needs_.attention == Needs::Attention::kMeasures;
   const Index rows_per_task = whole ? n : kQueryRows;
   const Index n_tasks = (n + rows_per_task - 1) / rows_per_task;
   parallel_for(attention.n_heads * n_tasks, [&](Index task) {
     const Index head = task / n_tasks;
-    const Index kv_head = head * attention.n_kv_heads / attention.n_heads;
+    const auto values = v.middleCols(head * attention.n_kv_heads / attention.n_heads * d, d);
     const Index task_first = (task % n_tasks) * rows_per_task;
-    Matrix<T> p(std::min(rows_per_task, n - task_first), n);
+    const Index n_rows = std::min(rows_per_task, n - task_first);
+    const bool form = !tiled || whole || rows;
+    Matrix<T> p(form ? n_rows : 0, form ? n : 0);
     // The block of rows is the unit of arithmetic in either case, so whoever looks on does not change the result.
-    for (Index first = 0; first < p.rows(); first += kQueryRows) {
-      auto block = p.middleRows(first, std::min(kQueryRows, p.rows() - first));
-      scores.probabilities(head, task_first + first, block);
-      gemm<T>(false, false, T(1), block, v.middleCols(kv_head * d, d), T(0),
-              mixed.block(task_first + first, head * d, block.rows(), d));
-      if (needs_.attention == Needs::Attention::kRows) {
-        observer_->attention_rows(layer().layer->block, head, task_first + first, block);
+    for (Index local = 0; local < n_rows; local += kQueryRows) {
+      const Index first = task_first + local;
+      const Index block_rows = std::min(kQueryRows, n_rows - local);
+      auto block = p.middleRows(form ? local : 0, form ? block_rows : 0);
+      auto out = mixed.block(first, head * d, block_rows, d);
+      RowMeasures of_rows;
+      if (form) scores.probabilities(head, first, block);
+      if (tiled) {
+        scores.attend(head, first, values, out, measures ? &of_rows : nullptr);
+      } else {
+        gemm<T>(false, false, T(1), block, values, T(0), out);
+        if (measures) of_rows = scores.measures(block);
       }
+      if (measures) observer_->attention_measures(block_index, head, first, of_rows.entropy, of_rows.sink);
+      if (rows) observer_->attention_rows(block_index, head, first, block);
     }
-    if (whole) observer_->attention(layer().layer->block, head, p);
+    if (whole) observer_->attention(block_index, head, p);
   });
   return branch_done(linear<T>(mixed, weights.matrix(attention.o.w), weights.vector(attention.o.b)), "attention");
 }

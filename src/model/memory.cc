@@ -5,9 +5,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include "model/dense.h"
+#include "base/machine.h"
+#include "model/attention.h"
 #include "model/layer_weights.h"
 #include <rankfall/error.h>
 #include <rankfall/parallel.h>
@@ -62,15 +62,16 @@ double memory_needed(const Network& network, const MemoryPlan& plan) {
 
 void check_memory(const Network& network, const MemoryPlan& plan) {
   const double needed = memory_needed(network, plan);
-  const double present = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const MemoryLimits limits = memory_limits();
+  const double present = static_cast<double>(limits.allowed());
   if (needed <= present) return;
   throw Error(
       ErrorKind::kUsage,
-      fmt::format(
-          "{} samples of {} tokens{} need about {:.1f} GB of memory; this machine has {:.1f} GB. Fewer samples or "
-          "tokens (--samples, --tokens) or a smaller model fit",
-          plan.n_samples, plan.n_tokens, plan.whole_attention ? ", with whole attention matrices," : "", needed / 1e9,
-          present / 1e9));
+      fmt::format("{} samples of {} tokens{} need about {:.1f} GB of memory; {} {:.1f} GB. Fewer samples or "
+                  "tokens (--samples, --tokens) or a smaller model fit",
+                  plan.n_samples, plan.n_tokens, plan.whole_attention ? ", with whole attention matrices," : "",
+                  needed / 1e9, limits.allowed() < limits.physical ? "this process may have" : "this machine has",
+                  present / 1e9));
 }
 
 }  // namespace rankfall

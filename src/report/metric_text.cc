@@ -24,6 +24,7 @@ constexpr Entry kMetrics[] = {
     {"rank.numerical", "numerical rank", "number of σᵢ > max(n,d) eps σ₁"},
     {"singular.min", "smallest singular value", "min σᵢ(X)"},
     {"attention.entropy", "attention entropy in nats", "mean over rows of −Σ P log P"},
+    {"attention.sink", "attention on the first token", "mean over rows i of P_i1"},
     {"attention.sigma1", "largest singular value of attention", "σ₁(P)"},
     {"attention.sigma2", "second singular value of attention", "σ₂(P)"},
     {"attention.rank1_distance", "attention's distance from rank 1", "σ₂(P) / σ₁(P)", true},

@@ -101,18 +101,29 @@ TEST(Measure, FurtherMetricsOnRequest) {
   }
 }
 
-// Entropy alone needs only rows of P; with others P is whole. The number is the same.
-TEST(Measure, EntropyByRowsEqualsEntropyOfTheWhole) {
-  MeasureOptions rows = small();
-  rows.input.n_tokens = 150;
-  rows.metrics = {"attention.entropy"};
-  MeasureOptions whole = rows;
-  whole.metrics = {"attention.entropy", "attention.dobrushin"};
-  const Result a = measure(kTiny, rows);
-  const Result b = measure(kTiny, whole);
-  for (Index block = 0; block < 4; ++block) {
-    EXPECT_NEAR(*find(a, "full", block, "attention.entropy", 1).mean,
-                *find(b, "full", block, "attention.entropy", 1).mean, 1e-12);
+// Entropy and sink are sums over rows, over tiles where samples are long; with others P is whole. The numbers agree.
+TEST(Measure, MeasuresOfRowsEqualThoseOfTheWhole) {
+  for (const Index n : {150, 1100}) {
+    MeasureOptions rows = small();
+    rows.input.n_samples = 1;
+    rows.input.n_tokens = n;
+    rows.variants = {variant_named("full")};
+    rows.metrics = {"attention.entropy", "attention.sink"};
+    MeasureOptions whole = rows;
+    whole.metrics = {"attention.entropy", "attention.sink", "attention.dobrushin"};
+    const std::vector<std::string> models = {"san:layers=1,heads=2,dim=8,std=0.5,mask=causal"};
+    const Result a = measure(models, rows);
+    const Result b = measure(models, whole);
+    for (const Index head : {0, 1}) {
+      for (const char* metric : {"attention.entropy", "attention.sink"}) {
+        EXPECT_NEAR(*find(a, "full", 0, metric, head).mean, *find(b, "full", 0, metric, head).mean,
+                    n > 1024 ? 1e-6 : 1e-12)
+            << metric << ", " << n << " tokens";
+      }
+      // A causal row i gives the first token at least 0 and row 0 all; more than the mean of 1/(i+1) by chance only.
+      EXPECT_GT(*find(a, "full", 0, "attention.sink", head).mean, 1.0 / static_cast<double>(n));
+      EXPECT_LT(*find(a, "full", 0, "attention.sink", head).mean, 1);
+    }
   }
 }
 

@@ -36,6 +36,7 @@ TEST(MetricText, KnowsEveryMetric) {
                              "rank.numerical",
                              "singular.min",
                              "attention.entropy",
+                             "attention.sink",
                              "attention.sigma1",
                              "attention.sigma2",
                              "attention.rank1_distance",
