@@ -47,6 +47,9 @@ class RANKFALL_API WeightSource {
   // Rows [first, first + count) of tensor number `tensor` of Network::tensors, seen as a matrix; dense, row-major.
   virtual TensorData rows(int tensor, Index first, Index count) const = 0;
 
+  // Says that these rows will be asked for soon; a hint that costs nothing.
+  virtual void prefetch(int /*tensor*/, Index /*first*/, Index /*count*/) const {}
+
   // SHA-256 of the files (docs/formats.md), which reads all of them; empty when there are none.
   virtual std::string digest() const { return {}; }
 };

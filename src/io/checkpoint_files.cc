@@ -201,12 +201,22 @@ std::uint64_t CheckpointFiles::n_bytes() const {
 }
 
 std::string CheckpointFiles::digest() const {
+  constexpr std::size_t kPiece = std::size_t{16} << 20;
+  const bool release = n_bytes() > kReleaseAbove;
   std::vector<const SafetensorsFile*> files;
   for (const auto& [name, file] : files_) files.push_back(file.get());
   std::vector<std::string> digests(files.size());
   parallel_for(static_cast<Index>(files.size()), [&](Index i) {
     const auto& file = files[static_cast<std::size_t>(i)]->file();
-    digests[static_cast<std::size_t>(i)] = sha256(file->bytes());
+    Sha256 digest;
+    for (auto rest = file->bytes(); !rest.empty();) {
+      const auto piece = rest.first(std::min(rest.size(), kPiece));
+      rest = rest.subspan(piece.size());
+      file->prefetch(rest.first(std::min(rest.size(), kPiece)));
+      digest.add(piece);
+      if (release) file->release(piece);
+    }
+    digests[static_cast<std::size_t>(i)] = digest.hex();
   });
   if (digests.size() == 1) return digests[0];
   std::string all;

@@ -12,6 +12,9 @@
 
 namespace rankfall {
 
+// Pages behind us are given back when the files are larger than this; below it the system may keep them.
+inline constexpr std::uint64_t kReleaseAbove = std::uint64_t{1} << 30;
+
 // The tensors of a checkpoint directory: those of model.safetensors or, where that is absent, those of the files that
 // model.safetensors.index.json names. Thread-safe: read-only.
 class CheckpointFiles {

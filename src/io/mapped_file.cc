@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "io/file_error.h"
+#include "io/mapped_guard.h"
 #include "io/utf8.h"
 #include <rankfall/error.h>
 
@@ -60,9 +61,14 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
 }
 
 MappedFile::MappedFile(std::filesystem::path path, std::span<const std::byte> bytes)
-    : path_(std::move(path)), bytes_(bytes) {}
+    : path_(std::move(path)),
+      bytes_(bytes),
+      guarded_(guard_range(bytes.data(), bytes.size(), std::filesystem::absolute(path_).string())) {}
 
-MappedFile::~MappedFile() { ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size()); }
+MappedFile::~MappedFile() {
+  unguard_range(guarded_);
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
 
 void MappedFile::release(std::span<const std::byte> part) const {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -76,6 +82,15 @@ void MappedFile::release(std::span<const std::byte> part) const {
   const std::size_t last = end == bytes_.size() ? end : end / page * page;
   if (first >= last) return;
   ::madvise(const_cast<std::byte*>(bytes_.data()) + first, last - first, MADV_DONTNEED);  // advice: failing is harmless
+}
+
+void MappedFile::prefetch(std::span<const std::byte> part) const {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto start = reinterpret_cast<std::uintptr_t>(bytes_.data());
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
+  if (part.empty() || begin < start || begin - start + part.size() > bytes_.size()) return;
+  const std::size_t first = (begin - start) / page * page;
+  ::madvise(const_cast<std::byte*>(bytes_.data()) + first, begin - start + part.size() - first, MADV_WILLNEED);
 }
 
 bool is_there(const std::filesystem::path& path) {

@@ -7,11 +7,13 @@
 
 namespace rankfall {
 
+struct GuardedRange;
+
 // Whether the folder has such a name. A broken link is there too: opening it says what is wrong.
 bool is_there(const std::filesystem::path& path);
 
 // A regular file mapped into memory, read-only; spans into bytes() are valid while the MappedFile lives. Thread-safe.
-// A file that somebody shortens while it is mapped ends the process with SIGBUS, as with every mapped file.
+// A file that somebody shortens while it is mapped: see rankfall/mapped_files.h.
 class MappedFile {
  public:
   // Throws Error (kInput) if the file is missing, empty, unreadable, or not a regular file. Never blocks on a fifo.
@@ -28,11 +30,15 @@ class MappedFile {
   // from the file again when touched.
   void release(std::span<const std::byte> part) const;
 
+  // Asks the kernel to read the pages of `part` ahead of their use, while others are worked on.
+  void prefetch(std::span<const std::byte> part) const;
+
  private:
   MappedFile(std::filesystem::path path, std::span<const std::byte> bytes);
 
   std::filesystem::path path_;
   std::span<const std::byte> bytes_;
+  GuardedRange* guarded_;
 };
 
 }  // namespace rankfall

@@ -23,9 +23,6 @@ namespace fs = std::filesystem;
 
 Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
 
-// Pages behind us are given back when the files are larger than this; below it the system may keep them.
-constexpr std::uint64_t kReleaseAbove = std::uint64_t{1} << 30;
-
 class CheckpointWeights final : public WeightSource {
  public:
   CheckpointWeights(std::shared_ptr<const CheckpointFiles> files, std::vector<CheckpointFiles::Entry> tensors)
@@ -33,18 +30,27 @@ class CheckpointWeights final : public WeightSource {
 
   TensorData rows(int tensor, Index first, Index count) const override {
     const CheckpointFiles::Entry& entry = tensors_[static_cast<std::size_t>(tensor)];
-    const std::vector<Index>& shape = entry.tensor->shape;
-    const std::size_t n_rows = shape.size() < 2 ? 1 : static_cast<std::size_t>(shape[0]);
-    const std::size_t row_bytes = entry.tensor->bytes.size() / n_rows;
-    RANKFALL_DCHECK(first >= 0 && count >= 0 && static_cast<std::size_t>(first + count) <= n_rows);
-    const auto bytes = entry.tensor->bytes.subspan(static_cast<std::size_t>(first) * row_bytes,
-                                                   static_cast<std::size_t>(count) * row_bytes);
+    const auto bytes = bytes_of(entry, first, count);
     return {entry.tensor->dtype, bytes, keep(entry, bytes)};
+  }
+
+  void prefetch(int tensor, Index first, Index count) const override {
+    const CheckpointFiles::Entry& entry = tensors_[static_cast<std::size_t>(tensor)];
+    entry.file->file()->prefetch(bytes_of(entry, first, count));
   }
 
   std::string digest() const override { return files_->digest(); }
 
  private:
+  static std::span<const std::byte> bytes_of(const CheckpointFiles::Entry& entry, Index first, Index count) {
+    const std::vector<Index>& shape = entry.tensor->shape;
+    const std::size_t n_rows = shape.size() < 2 ? 1 : static_cast<std::size_t>(shape[0]);
+    const std::size_t row_bytes = entry.tensor->bytes.size() / n_rows;
+    RANKFALL_DCHECK(first >= 0 && count >= 0 && static_cast<std::size_t>(first + count) <= n_rows);
+    return entry.tensor->bytes.subspan(static_cast<std::size_t>(first) * row_bytes,
+                                       static_cast<std::size_t>(count) * row_bytes);
+  }
+
   std::shared_ptr<const void> keep(const CheckpointFiles::Entry& entry, std::span<const std::byte> bytes) const {
     if (!release_) return files_;
     return {bytes.data(), [files = files_, file = entry.file->file(), bytes](const void*) { file->release(bytes); }};

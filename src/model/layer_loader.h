@@ -40,10 +40,18 @@ class LayerLoader {
       std::visit([&](const auto& positions) { make_tables(*attention, positions, next); }, attention->positions);
     }
     current_ = std::move(next);
+    if (index + 1 < static_cast<Index>(network_.layers.size())) prefetch(index + 1);
     return current_;
   }
 
  private:
+  // Of the sub-layer after this one, while this one is worked on.
+  void prefetch(Index index) {
+    for (const TensorSlice& slice : slices_of(network_.layers[static_cast<std::size_t>(index)])) {
+      source_.prefetch(slice.tensor, slice.row, slice.rows);
+    }
+  }
+
   void make_tables(const Attention&, const NoPositions&, LoadedLayer<T>&) {}
 
   void make_tables(const Attention&, const XlnetPositions& xlnet, LoadedLayer<T>& next) {

@@ -40,6 +40,12 @@ const ManifestValue* find(const Manifest& manifest, std::string_view key) {
   return nullptr;
 }
 
+std::string text_of(const Manifest& manifest, std::string_view key) {
+  const ManifestValue* value = find(manifest, key);
+  const auto* text = value ? std::get_if<std::string>(value) : nullptr;
+  return text ? *text : "";
+}
+
 Manifest base_manifest() {
   Manifest manifest;
   add(manifest, "rankfall", RANKFALL_VERSION);

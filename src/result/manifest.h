@@ -26,6 +26,9 @@ void add(Manifest& manifest, std::string_view key, T value) {
 // The value of that key, or nullptr. Valid until the manifest changes.
 const ManifestValue* find(const Manifest& manifest, std::string_view key);
 
+// The text of that key; empty if there is none.
+std::string text_of(const Manifest& manifest, std::string_view key);
+
 // What is true of every result: "rankfall" (version) and "cpu" (the processor's name, "unknown" if the system does not
 // say).
 Manifest base_manifest();

@@ -18,6 +18,17 @@
 
 namespace rankfall::test {
 
+// AddressSanitizer has a handler for SIGBUS of its own, which guard_mapped_files() does not replace.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kSanitizerHasSigbus = true;
+#else
+inline constexpr bool kSanitizerHasSigbus = false;
+#endif
+#else
+inline constexpr bool kSanitizerHasSigbus = false;
+#endif
+
 // A folder of its own for one test, removed at the end.
 class TempDir {
  public:

@@ -1,5 +1,6 @@
 #include "io/mapped_file.h"
 
+#include <csignal>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 
 #include "io/file_error.h"
 #include "io_test_util.h"
+#include <rankfall/mapped_files.h>
 
 namespace rankfall {
 namespace {
@@ -49,6 +51,49 @@ TEST(MappedFile, ReleasedBytesAreReadAgain) {
   const std::byte elsewhere[3] = {};
   file->release(elsewhere);
   EXPECT_EQ(text_of(bytes), content);
+}
+
+TEST(MappedFile, WhatIsCutOffReadsAsZerosAndIsSaid) {
+  if (test::kSanitizerHasSigbus) GTEST_SKIP() << "the sanitizer has the signal";
+  guard_mapped_files();
+  const TempDir dir;
+  const auto path = dir.file("f", std::string(5 * 4096, 'x'));
+  const auto other = dir.file("g", std::string(5 * 4096, 'y'));
+  {
+    const auto file = MappedFile::open(path);
+    const auto sound = MappedFile::open(other);
+    EXPECT_NO_THROW(check_mapped_files());
+    std::filesystem::resize_file(path, 4096 + 10);
+    EXPECT_EQ(file->bytes()[4096 + 9], std::byte{'x'});
+    EXPECT_NO_THROW(check_mapped_files()) << "nobody looked at what is missing";
+    EXPECT_EQ(file->bytes()[3 * 4096], std::byte{0});
+    EXPECT_EQ(file->bytes()[2 * 4096], std::byte{0});
+    EXPECT_EQ(file->bytes()[100], std::byte{'x'});
+    EXPECT_EQ(sound->bytes()[3 * 4096], std::byte{'y'});
+  }
+  // Said even after it was closed, and once.
+  EXPECT_THAT(input_error(check_mapped_files), HasSubstr(path.string() + ": changed while it was being read: it had "
+                                                                         "20480 bytes and has 4106 now"));
+  EXPECT_NO_THROW(check_mapped_files());
+}
+
+// A fault elsewhere, or a signal that somebody sends, still ends the process.
+TEST(MappedFileDeathTest, OtherBusErrorsAreNotHidden) {
+  if (test::kSanitizerHasSigbus) GTEST_SKIP() << "the sanitizer has the signal";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  guard_mapped_files();
+  EXPECT_EXIT(std::raise(SIGBUS), testing::KilledBySignal(SIGBUS), "");
+}
+
+TEST(MappedFile, PrefetchingChangesNothing) {
+  const TempDir dir;
+  const auto file = MappedFile::open(dir.file("f", std::string(3 * 4096 + 5, 'x')));
+  file->prefetch(file->bytes());
+  file->prefetch(file->bytes().subspan(4095, 2));
+  file->prefetch({});
+  const std::byte elsewhere[3] = {};
+  file->prefetch(elsewhere);
+  EXPECT_EQ(text_of(file->bytes()), std::string(3 * 4096 + 5, 'x'));
 }
 
 TEST(MappedFile, OutlivesTheName) {

@@ -13,6 +13,7 @@
 #include "io/io_test_util.h"
 #include "model/file_source.h"
 #include <rankfall/forward.h>
+#include <rankfall/mapped_files.h>
 #include <rankfall/sample.h>
 
 namespace rankfall {
@@ -111,6 +112,21 @@ TEST(Checkpoint, EveryFamilyOpensAndRunsFromItsFile) {
     const FileSource plain(model.network.tensors, kFamilies / family / "model.safetensors");
     const std::vector<Sample> samples = {sample_for(model.network)};
     EXPECT_EQ(last_state(model), forward<double>(model.network, plain, samples, {})[0]) << family;
+  }
+}
+
+// Widened to double, or used where it lies.
+TEST(Checkpoint, AFileThatShrinksIsAnError) {
+  if (test::kSanitizerHasSigbus) GTEST_SKIP() << "the sanitizer has the signal";
+  guard_mapped_files();
+  for (const bool in_place : {false, true}) {
+    const TempDir dir;
+    const auto path = dir.path() / "model.safetensors";
+    std::filesystem::copy(kFamilies / "bert", dir.path());
+    const Model model = open_checkpoint(dir.path());
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) / 3);
+    EXPECT_THAT(input_error([&] { in_place ? void(last_state<float>(model)) : void(last_state<double>(model)); }),
+                HasSubstr("changed while it was being read"));
   }
 }
 

@@ -1,0 +1,118 @@
+#include "io/mapped_guard.h"
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "io/utf8.h"
+#include <rankfall/error.h>
+#include <rankfall/mapped_files.h>
+
+namespace rankfall {
+namespace {
+
+std::atomic<GuardedRange*> ranges{nullptr};
+std::atomic<bool> any_damaged{false};
+std::uintptr_t page_size = 0;  // set before the handler is installed
+
+std::mutex& range_mutex() {
+  static auto& mutex = *new std::mutex;  // files may be closed after main
+  return mutex;
+}
+
+// Zeros from the fault to the end of the file's range: what lies behind it is gone too, or nobody may use it anyway.
+bool patch(std::uintptr_t address) {
+  for (GuardedRange* range = ranges.load(std::memory_order_acquire); range; range = range->next) {
+    const std::uintptr_t begin = range->begin.load();
+    const std::uintptr_t end = range->end.load();
+    if (address < begin || address >= end) continue;
+    const std::uintptr_t first = address / page_size * page_size;
+    void* zeros =
+        mmap(reinterpret_cast<void*>(first), end - first, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    if (zeros == MAP_FAILED) return false;
+    range->damaged.store(true);
+    any_damaged.store(true);
+    return true;
+  }
+  return false;
+}
+
+extern "C" void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
+  const int saved = errno;
+  const bool by_kernel = info->si_code > 0;
+  if (!by_kernel || !patch(reinterpret_cast<std::uintptr_t>(info->si_addr))) {
+    std::signal(signal, SIG_DFL);
+    raise(signal);  // delivered when this handler returns
+  }
+  errno = saved;
+}
+
+std::string what_happened(const GuardedRange& range) {
+  std::error_code error;
+  const auto now = std::filesystem::file_size(range.path, error);
+  const std::string cause = error              ? "it can no longer be examined"
+                            : now < range.size ? fmt::format(
+                                                     "it had {} bytes and has {} now; another program may be "
+                                                     "writing or downloading it",
+                                                     range.size, now)
+                                               : "a part of it cannot be read; the disk may be failing, or another "
+                                                 "program may be writing it";
+  return fmt::format("{}: changed while it was being read: {}", printable(range.path), cause);
+}
+
+}  // namespace
+
+GuardedRange* guard_range(const void* begin, std::size_t size, std::string path) {
+  const std::lock_guard lock(range_mutex());
+  GuardedRange* range = ranges.load();
+  while (range && (range->taken || range->damaged)) range = range->next;
+  const bool fresh = range == nullptr;
+  if (fresh) range = new GuardedRange;
+  range->taken = true;
+  range->path = std::move(path);
+  range->size = size;
+  range->end = reinterpret_cast<std::uintptr_t>(begin) + size;
+  range->begin = reinterpret_cast<std::uintptr_t>(begin);
+  if (fresh) {
+    range->next = ranges.load();
+    ranges.store(range, std::memory_order_release);
+  }
+  return range;
+}
+
+void unguard_range(GuardedRange* range) {
+  const std::lock_guard lock(range_mutex());
+  range->end = 0;
+  range->begin = 0;
+  range->taken = false;
+}
+
+void guard_mapped_files() {
+  page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  struct sigaction now {};
+  if (sigaction(SIGBUS, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return;
+  struct sigaction ours {};
+  ours.sa_sigaction = on_bus_error;
+  ours.sa_flags = SA_SIGINFO;
+  sigemptyset(&ours.sa_mask);
+  sigaction(SIGBUS, &ours, nullptr);
+}
+
+void check_mapped_files() {
+  if (!any_damaged.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(range_mutex());
+  for (GuardedRange* range = ranges.load(); range; range = range->next) {
+    if (!range->damaged.exchange(false)) continue;
+    throw Error(ErrorKind::kInput, what_happened(*range));
+  }
+  any_damaged = false;
+}
+
+}  // namespace rankfall
