@@ -1,16 +1,22 @@
 #include "cli/app.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "cli/manual.h"
 #include "cli/output.h"
 #include <rankfall/error.h>
+#include <rankfall/mapped_files.h>
 #include <rankfall/version.h>
 
 namespace rankfall::cli {
@@ -25,10 +31,36 @@ int fail(int code, std::string text) {
   return code;
 }
 
+// What the man page and the completion of a shell ask of each program: --man-sections, and --complete WORD..., which
+// may stand behind a command. False if it is neither.
+bool describe(int argc, char** argv, CLI::App& app) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 1 && words[0] == "--man-sections") {
+    write_stdout(man_sections(app));
+    return true;
+  }
+  const auto found =
+      std::find(words.begin(), words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), "--complete");
+  if (found == words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words))) return false;
+  words.erase(found);
+  const auto elsewhere = app.get_subcommands([&](const CLI::App* command) {
+    return words.size() > 1 && command->get_name() == words[0] && is_elsewhere(*command);
+  });
+  if (!elsewhere.empty()) {
+    words.insert(words.begin() + 1, "--complete");
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app.parse(words);
+    return true;
+  }
+  for (const std::string& word : completions(app, words)) write_stdout(word + "\n");
+  return true;
+}
+
 }  // namespace
 
 int run_app(int argc, char** argv, const char* name, const char* description, void (*add)(CLI::App& app)) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error that is said, not the end
+  guard_mapped_files();
   CLI::App app{description, name};
   app.set_version_flag("--version", RANKFALL_VERSION);
   app.require_subcommand(1);
@@ -41,6 +73,7 @@ int run_app(int argc, char** argv, const char* name, const char* description, vo
   });
   try {
     add(app);
+    if (describe(argc, argv, app)) return 0;
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::RuntimeError& error) {  // a subcommand's own exit code, all said already
@@ -51,7 +84,12 @@ int run_app(int argc, char** argv, const char* name, const char* description, vo
   } catch (const Error& error) {
     return fail(static_cast<int>(error.kind()), error.what());
   } catch (const std::bad_alloc&) {
-    return fail(kNoMemory, "out of memory; fewer samples or tokens, or a smaller model, need less");
+    rlimit space{};
+    const bool limited = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
+    fail(kNoMemory, fmt::format("out of memory{}; fewer samples or tokens, or a smaller model, need less",
+                                limited ? fmt::format(" (ulimit -v allows {} MB)", space.rlim_cur >> 20) : ""));
+    std::fflush(nullptr);
+    _exit(kNoMemory);  // at once: threads of OpenBLAS may be asking for memory for ever, and exit() waits for them
   } catch (const std::exception& error) {
     return fail(kBug, fmt::format("internal error: {}\nThis is a bug in rankfall; please report it.", error.what()));
   }

@@ -27,7 +27,7 @@ void run(BenchCommand& command) {
 void add_bench_command(CLI::App& app) {
   auto command = std::make_shared<BenchCommand>();
   CLI::App* sub = app.add_subcommand("bench", "speed as a share of this machine's own matrix-product peak");
-  sub->footer("Example:\n  rankfall bench --rounds 3");
+  sub->footer("Example:\n  rankfall bench bert-tiny@init --rounds 3");
   sub->add_option("MODEL", command->options.model, "what `measure` would take")->capture_default_str();
   sub->add_option("--samples", command->options.n_samples, "how many samples")
       ->check(CLI::Range(1, 100'000))

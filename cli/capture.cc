@@ -58,7 +58,7 @@ void add_capture_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("capture", "hidden states and attentions as safetensors");
   sub->footer(
       "Examples:\n"
-      "  rankfall capture path/to/bert-base-uncased --ids ids.npy -o states.safetensors\n"
+      "  rankfall capture path/to/bert-base-uncased --ids ids.json -o states.safetensors\n"
       "  rankfall capture gpt2@init --attention --layers 0,5,11 --tokens 64 --samples 4 -o gpt2.safetensors\n"
       "  rankfall capture bert-tiny@init --variant full --variant san --positions 0 --precision f64 -o "
       "cls.safetensors\n"

@@ -19,5 +19,7 @@ int main(int argc, char** argv) {
                    add_parity_command(app);
                    add_tokens_command(app);
                    add_bench_command(app);
+                   add_doctor_command(app);
+                   add_manual_commands(app);
                  });
 }

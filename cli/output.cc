@@ -13,6 +13,7 @@
 
 #include "cli/terminal.h"
 #include <rankfall/error.h>
+#include <rankfall/mapped_files.h>
 
 namespace rankfall::cli {
 namespace {
@@ -85,6 +86,7 @@ void print_notes(const std::vector<std::string>& notes) {
 }
 
 void write_result(const Result& result, const OutputOptions& options, TableOptions table) {
+  check_mapped_files();
   for (const auto& [key, value] : result.manifest.entries) {
     if (key == "notes") print_notes(std::get<std::vector<std::string>>(value));
   }

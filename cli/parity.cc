@@ -37,7 +37,7 @@ void add_parity_command(CLI::App& app) {
   CLI::App* sub = app.add_subcommand("parity", "distance from another implementation's states and attentions");
   sub->footer(
       "Example:\n"
-      "  rankfall parity path/to/bert --ids ids.npy --reference states.safetensors\n"
+      "  rankfall parity path/to/bert-base-uncased --ids ids.json --reference states.safetensors\n"
       "The reference has hidden_states [L+1, samples, tokens, width] and perhaps attentions, as `rankfall capture` "
       "writes them.");
   sub->add_option("MODEL", command->models, "directories with config.json and model.safetensors")->required();

@@ -49,6 +49,29 @@ std::string no_training_program() {
       kTraining, places[0].string(), places[1].lexically_normal().string());
 }
 
+std::string training_output(const std::string& argument) {
+  const auto program = training_program();
+  if (!program) return "";
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    execl(program->c_str(), program->c_str(), argument.c_str(), nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  std::string out;
+  std::array<char, 4096> buffer{};
+  for (ssize_t n = 0; child > 0 && (n = read(ends[0], buffer.data(), buffer.size())) > 0;) {
+    out.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  close(ends[0]);
+  int status = 0;
+  if (child > 0) waitpid(child, &status, 0);
+  return status == 0 ? out : "";
+}
+
 int run_self(const std::vector<std::string>& arguments, const std::function<void(double seconds)>& waiting) {
   std::vector<std::string> all = {this_program().string()};
   all.insert(all.end(), arguments.begin(), arguments.end());

@@ -17,6 +17,9 @@ std::optional<std::filesystem::path> training_program();
 // Why there is none, and what to do.
 std::string no_training_program();
 
+// What that program prints, run with this argument; empty if there is none.
+std::string training_output(const std::string& argument);
+
 // Runs this program with these arguments, its standard output thrown away; it ends when this process does. `waiting` is
 // called now and then with the seconds gone. Returns its exit code, 128 + the signal that ended it; Error kUsage if it
 // cannot be started.

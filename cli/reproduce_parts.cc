@@ -1,6 +1,7 @@
 #include "cli/reproduce_parts.h"
 
 #include <array>
+#include <set>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -46,6 +47,16 @@ std::string identity(const std::filesystem::path& file) {
   const auto size = std::filesystem::file_size(file, error);
   const auto time = std::filesystem::last_write_time(file, error).time_since_epoch().count();
   return fmt::format("{} {} {}", file.string(), error ? 0 : size, error ? 0 : time);
+}
+
+// Of a checkpoint: every file of its directory, in the order of their names.
+std::string directory_identity(const std::filesystem::path& directory) {
+  std::error_code error;
+  std::set<std::string> files;
+  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    files.insert(identity(it->path()));
+  }
+  return fmt::format("{}", fmt::join(files, ", "));
 }
 
 class Maker {
@@ -206,8 +217,7 @@ class Maker {
     for (const Given& one : given) {
       if (one.directory.empty()) continue;
       models.push_back({one.directory, one.published, one.name});
-      identities +=
-          fmt::format("; {} {}", one.directory, identity(std::filesystem::path(one.directory) / "model.safetensors"));
+      identities += fmt::format("; {} {}", one.directory, directory_identity(one.directory));
     }
     if (models.empty()) {
       Part& part =

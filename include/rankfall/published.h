@@ -50,7 +50,8 @@ RANKFALL_API std::vector<Row> published_curves(std::string_view published, std::
 
 // The published figures that these results repeat, one `claim` each: agreement.criterion and agreement.evidence in
 // words, agreement.verdict ("agrees ...", "does not agree ...", or of kind "no number" what keeps them from being
-// compared). Looked at are measurements that have published.agreement rows, counts, and paths as published.
+// compared). Looked at are measurements that have published.agreement or published.value rows (trained ones are not
+// judged: other texts), counts, and paths as published.
 RANKFALL_API Result agreement(std::span<const Result* const> results);
 
 }  // namespace rankfall

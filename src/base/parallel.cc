@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include <sched.h>
+#include "base/machine.h"
 
 #ifdef RANKFALL_TBB
 #include <oneapi/tbb/global_control.h>
@@ -20,15 +20,8 @@
 namespace rankfall {
 namespace {
 
-int available_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
 std::atomic<int>& thread_count() {
-  static std::atomic<int> n{available_cores()};
+  static std::atomic<int> n{cores_allowed()};
   return n;
 }
 

@@ -1,14 +1,22 @@
 #include "linalg/gemm.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <new>
+#include <vector>
 
 #include <cblas.h>
 #include <sys/mman.h>
 
 #include "base/dcheck.h"
 #include <rankfall/parallel.h>
+
+// OpenBLAS's own, which its headers do not name. Only address space: the pages are touched by products alone.
+extern "C" {
+[[gnu::weak]] void* blas_memory_alloc(int purpose);
+[[gnu::weak]] void blas_memory_free(void* buffer);
+}
 
 namespace rankfall {
 namespace {
@@ -18,15 +26,32 @@ std::atomic<std::uint64_t>& flop_counter() {
   return n;
 }
 
-// OpenBLAS wants a buffer for each calling thread and, where the system has no memory for it, asks again for ever. So
-// the memory is asked for once before the first product; where there is none that is std::bad_alloc, which can be
-// reported.
-void check_buffer_memory() {
+// OpenBLAS wants a buffer for each thread that multiplies at the same time and, where the system has no memory for it,
+// asks again for ever. So they are all taken before the first product, while it can still be seen whether there is
+// room; they stay in its pool. Its own threads, which we do not use, take one each, sooner or later. Without room that
+// is std::bad_alloc, which can be reported.
+void reserve_buffers(int n_threads, int n_before) {
   constexpr std::size_t kBufferBytes = std::size_t{128} << 20;
-  const std::size_t bytes = kBufferBytes * static_cast<std::size_t>(threads());
+  constexpr std::size_t kMargin = std::size_t{192} << 20;  // what other threads may take meanwhile
+  const auto n = static_cast<std::size_t>(n_threads + std::max(openblas_get_num_threads() - 1, 0));
+  const std::size_t bytes = kBufferBytes * (n - static_cast<std::size_t>(n_before)) + kMargin;
   void* probe = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (probe == MAP_FAILED) throw std::bad_alloc();
   munmap(probe, bytes);
+  if (!blas_memory_alloc || !blas_memory_free) return;
+  std::vector<void*> buffers(n);
+  for (void*& buffer : buffers) buffer = blas_memory_alloc(0);
+  for (void* buffer : buffers) blas_memory_free(buffer);
+}
+
+// For as many threads as rankfall has now; once for each larger number.
+void reserve_buffers() {
+  static std::mutex mutex;
+  static int n_reserved = 0;
+  const std::lock_guard lock(mutex);
+  if (threads() <= n_reserved) return;
+  reserve_buffers(threads(), n_reserved);
+  n_reserved = threads();
 }
 
 CBLAS_TRANSPOSE blas_transpose(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }
@@ -88,8 +113,7 @@ void count_flops(Index m, Index n, Index k) {
 }
 
 BlasThreads::BlasThreads(int n) : before_(openblas_get_num_threads()) {
-  static std::once_flag probed;
-  std::call_once(probed, check_buffer_memory);
+  reserve_buffers();
   if (before_ != n) openblas_set_num_threads(n);
 }
 

@@ -10,11 +10,13 @@
 #include "report/block_plot.h"
 #include "report/block_text.h"
 #include "report/bound_tables.h"
+#include "report/doctor_table.h"
 #include "report/layer_block.h"
 #include "report/paint.h"
 #include "report/path_tables.h"
 #include "report/plain_table.h"
 #include "report/screen_text.h"
+#include "report/table_text.h"
 #include "report/task_tables.h"
 #include "report/token_lines.h"
 #include "result/manifest.h"
@@ -25,13 +27,6 @@ namespace rankfall {
 namespace {
 
 constexpr std::string_view kDefaultMetrics[] = {"relative_residual.composite", "log10_relative_residual.composite"};
-
-std::string precision_words(const Manifest& manifest) {
-  const ManifestValue* value = find(manifest, "precision");
-  const auto* text = value ? std::get_if<std::string>(value) : nullptr;
-  if (!text) return "";
-  return *text == "f32" ? "float32 " : *text == "f64" ? "float64 " : "";
-}
 
 // The metrics to show; empty means all.
 std::vector<std::string> chosen_metrics(const Result& result, const TableOptions& options) {
@@ -80,9 +75,9 @@ std::string plural(std::size_t n, std::string_view word) { return fmt::format("{
 
 // Commands whose results have tables of their own.
 const std::map<std::string, std::string (*)(const Result&, const TableOptions&), std::less<>> kTables = {
-    {"paths", path_tables},   {"counts", count_tables},   {"bounds", bound_tables},
-    {"audit", audit_table},   {"agreement", audit_table}, {"effectiveness", effectiveness_tables},
-    {"circle", circle_tables}};
+    {"paths", path_tables},    {"counts", count_tables},   {"bounds", bound_tables},
+    {"audit", audit_table},    {"agreement", audit_table}, {"effectiveness", effectiveness_tables},
+    {"circle", circle_tables}, {"doctor", doctor_table}};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 #include "report/block_plot.h"
 #include "report/screen_text.h"
+#include "result/manifest.h"
 
 namespace rankfall {
 
@@ -25,6 +26,11 @@ Rows with_metric(const Rows& rows, std::string_view metric) {
   Rows out;
   std::ranges::copy_if(rows, std::back_inserter(out), [&](const Row* row) { return row->metric == metric; });
   return out;
+}
+
+std::string precision_words(const Manifest& manifest) {
+  const std::string precision = text_of(manifest, "precision");
+  return precision == "f32" ? "float32 " : precision == "f64" ? "float64 " : "";
 }
 
 LayerCell cell_of(std::optional<double> value) {

@@ -24,6 +24,9 @@ std::vector<RowGroup> by_variant(const Result& result);
 
 Rows with_metric(const Rows& rows, std::string_view metric);
 
+// "float32 ", "float64 " or empty: what a result was computed in.
+std::string precision_words(const Manifest& manifest);
+
 LayerCell cell_of(std::optional<double> value);
 
 // A block with lines to be filled, of the model and variant of this row.

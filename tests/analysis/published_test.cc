@@ -87,6 +87,31 @@ std::map<std::string, std::string> verdicts(const Result& result) {
   return out;
 }
 
+TEST(Published, TrainedCheckpointsAreComparedButNotJudged) {
+  Result result;
+  result.command = "measure";
+  const auto add = [&](const char* metric, Index layer, double value) {
+    Row row;
+    row.model = "bert";
+    row.variant = "full";
+    row.metric = metric;
+    row.layer = layer;
+    row.mean = value;
+    result.rows.push_back(row);
+  };
+  add("relative_residual.composite", 0, 0.5);
+  add("relative_residual.composite", 1, 0.25);
+  add("published.value", 0, 0.75);
+  add("published.value", 1, 0.125);
+  const Result* one = &result;
+  const Result found = agreement({&one, 1});
+  const auto verdict = std::ranges::find(found.rows, "agreement.verdict", &Row::metric);
+  const auto evidence = std::ranges::find(found.rows, "agreement.evidence", &Row::metric);
+  ASSERT_TRUE(verdict != found.rows.end() && evidence != found.rows.end());
+  EXPECT_EQ(verdict->kind, "no number");
+  EXPECT_TRUE(evidence->verdict.starts_with("mean distance 0.188 over 2 points")) << evidence->verdict;
+}
+
 TEST(Published, AgreementIsJudgedFigureByFigure) {
   Result curves = shifted(0.3, 0.01), boxes, lengths = counts(published_architectures());
   for (Row& row : compare_with_published(curves).rows) curves.rows.push_back(row);

@@ -1,0 +1,33 @@
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/process.h"
+#include <rankfall/doctor.h>
+#include <rankfall/error.h>
+
+namespace rankfall::cli {
+
+void add_doctor_command(CLI::App& app) {
+  auto output = std::make_shared<OutputOptions>();
+  CLI::App* sub = app.add_subcommand("doctor", "this machine and this build, and whether results can be made again");
+  sub->footer("Example:\n  rankfall doctor");
+  add_threads_option(*sub);
+  add_output_options(*sub, *output);
+  sub->callback([output] {
+    Result result = doctor();
+    Row training;
+    training.metric = "doctor.training";
+    const auto program = training_program();
+    training.verdict = program ? program->string() : "not built: train and circle need libtorch";
+    result.rows.insert(result.rows.begin() + 2, training);
+    write_result(result, *output);
+    if (std::ranges::any_of(result.rows, [](const Row& row) { return row.kind == "failed"; })) {
+      throw Error(ErrorKind::kClaim, "doctor: a check failed");
+    }
+  });
+}
+
+}  // namespace rankfall::cli

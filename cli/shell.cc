@@ -1,0 +1,82 @@
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/manual.h"
+#include "cli/output.h"
+#include "cli/process.h"
+#include <rankfall/error.h>
+
+namespace rankfall::cli {
+namespace {
+
+// The program knows its own words (--complete); a script only carries them. Readline breaks words at : = and @ too and
+// replaces only what follows the last break, so what stands before it is taken off again.
+constexpr const char* kBash = R"(_rankfall() {
+  local line=${COMP_LINE:0:COMP_POINT} current skip word
+  local -a words
+  read -ra words <<< "$line"
+  [[ $line == *' ' ]] && words+=('')
+  current=${words[${#words[@]} - 1]}
+  COMPREPLY=()
+  while IFS= read -r word; do
+    if [[ $word == FILES ]]; then
+      compopt -o filenames 2> /dev/null # quotes what needs it
+      while IFS= read -r word; do
+        if [[ -d $word ]]; then word+=/; fi
+        COMPREPLY+=("$word")
+      done < <(compgen -f -- "$current")
+    else
+      COMPREPLY+=("$word")
+    fi
+  done < <("${words[0]}" --complete "${words[@]:1}" 2> /dev/null)
+  [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2> /dev/null
+  skip=${COMP_WORDS[COMP_CWORD]}
+  [[ $skip == [:=@] ]] && skip=
+  skip=${current%"$skip"}
+  COMPREPLY=("${COMPREPLY[@]#"$skip"}")
+}
+complete -F _rankfall rankfall
+)";
+
+constexpr const char* kZsh = R"(#compdef rankfall
+_rankfall() {
+  local -a found
+  local word
+  while IFS= read -r word; do
+    if [[ $word == FILES ]]; then _files; else found+=("$word"); fi
+  done < <("${words[1]}" --complete "${(@)words[2,CURRENT]}" 2> /dev/null)
+  compadd -- $found
+}
+if [[ $funcstack[1] == _rankfall ]]; then _rankfall; else compdef _rankfall rankfall; fi
+)";
+
+constexpr const char* kFish = R"(function __rankfall_complete
+  set -l words (commandline -opc) (commandline -ct)
+  for word in ($words[1] --complete $words[2..-1] 2> /dev/null)
+    if test "$word" = FILES
+      __fish_complete_path (commandline -ct)
+    else
+      echo $word
+    end
+  end
+end
+complete -c rankfall -f -a '(__rankfall_complete)'
+)";
+
+}  // namespace
+
+void add_manual_commands(CLI::App& app) {
+  CLI::App* manual = app.add_subcommand("manual", "this manual as a man page");
+  manual->footer("Example:\n  rankfall manual > rankfall.1");
+  manual->callback([&app] { write_stdout(man_page(app, training_output("--man-sections"))); });
+
+  CLI::App* completion = app.add_subcommand("completion", "what makes a shell complete this command's words");
+  auto shell = std::make_shared<std::string>();
+  completion->add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->footer("Example:\n  rankfall completion bash > rankfall.bash && source rankfall.bash");
+  completion->callback([shell] { write_stdout(*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish); });
+}
+
+}  // namespace rankfall::cli

@@ -1,0 +1,153 @@
+#include <cfenv>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/machine.h"
+#include "base/random.h"
+#include "io/sha256.h"
+#include "linalg/blas_info.h"
+#include "result/manifest.h"
+#include <rankfall/doctor.h>
+#include <rankfall/forward.h>
+#include <rankfall/model.h>
+#include <rankfall/parallel.h>
+#include <rankfall/version.h>
+
+namespace rankfall {
+namespace {
+
+// Of 4,096 normal numbers of seed 0 and the name "doctor": the same on every machine, or something is wrong.
+constexpr std::string_view kDrawnDigest = "351e93de412c73f27f4ae0371b059d28644afde2ea557d52dbd89ff729fdcb63";
+
+class Doctor {
+ public:
+  Doctor() {
+    result_.command = "doctor";
+    result_.manifest = base_manifest();
+  }
+
+  Result examine() {
+    build();
+    machine();
+    const bool sound = arithmetic();
+    verdict(sound);
+    return std::move(result_);
+  }
+
+ private:
+  Row& say(const char* what, std::string words, const char* kind = "") {
+    Row& row = result_.rows.emplace_back();
+    row.metric = fmt::format("doctor.{}", what);
+    row.verdict = std::move(words);
+    row.kind = kind;
+    return row;
+  }
+
+  bool check(const char* what, bool passed, std::string words, std::string otherwise) {
+    say(what, passed ? std::move(words) : std::move(otherwise), passed ? "check" : "failed");
+    return passed;
+  }
+
+  void build() {
+    say("version", RANKFALL_VERSION);
+#ifdef __clang__
+    const std::string compiler = "clang " __clang_version__;
+#else
+    const std::string compiler = "g++ " __VERSION__;
+#endif
+#ifdef RANKFALL_DCHECKS
+    const char* assertions = "assertions on";
+#else
+    const char* assertions = "assertions off";
+#endif
+    say("build", fmt::format("{}, {}, {}", compiler, assertions, vectors()));
+    say("libraries", fmt::format("Eigen {}.{}.{}, fmt {}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
+                                 EIGEN_MINOR_VERSION, FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100));
+    say("blas", blas_description());
+    if (const char* kernel = std::getenv("OPENBLAS_CORETYPE")) {
+      say("blas_choice", fmt::format("the environment chooses the kernel: OPENBLAS_CORETYPE={}", kernel), "warning");
+    }
+  }
+
+  // The widest that this file was compiled for; OpenBLAS chooses for itself.
+  static const char* vectors() {
+#if defined(__AVX512F__)
+    return "AVX-512";
+#elif defined(__AVX2__)
+    return "AVX2";
+#elif defined(__AVX__)
+    return "AVX";
+#elif defined(__ARM_NEON)
+    return "NEON";
+#else
+    return "SSE2 or none";
+#endif
+  }
+
+  void machine() {
+    say("cpu", text_of(result_.manifest, "cpu"));
+    say("cores", fmt::format("{} of {} may be used", cores_allowed(), cores_of_machine())).mean = cores_allowed();
+    say("threads", fmt::format("{}", threads())).mean = threads();
+    const MemoryLimits memory = memory_limits();
+    const auto gigabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e9; };
+    std::string words =
+        fmt::format("{:.1f} GB, {:.1f} GB available", gigabytes(memory.physical), gigabytes(memory.available));
+    if (memory.address_space)
+      words += fmt::format(", {:.1f} GB of addresses (ulimit -v)", gigabytes(*memory.address_space));
+    if (memory.group) words += fmt::format(", {:.1f} GB for this control group", gigabytes(*memory.group));
+    say("memory", std::move(words)).mean = static_cast<double>(memory.allowed());
+  }
+
+  bool arithmetic() {
+    bool sound = true;
+    std::vector<float> drawn(4096);
+    fill_normal(random_key(0, "doctor"), 0, drawn, 1);
+    sound &= check("random_numbers", sha256(std::as_bytes(std::span(drawn))) == kDrawnDigest,
+                   "the same bits as on every machine", "not the bits that other machines draw: this build is faulty");
+    sound &= check("rounding", std::fegetround() == FE_TONEAREST, "to nearest",
+                   "the process does not round to nearest: something set another mode");
+    volatile double tiny = std::numeric_limits<double>::min();
+    tiny = tiny / 4;
+    sound &= check("subnormal_numbers", tiny != 0, "kept",
+                   "flushed to zero: a library of this process was built with -ffast-math");
+    sound &= check("threads_agree", threads_agree(), fmt::format("1 and {} threads give the same bits", several()),
+                   "results depend on the number of threads: please report this");
+    return sound;
+  }
+
+  static int several() { return std::max(threads(), 3); }
+
+  static bool threads_agree() {
+    const Model model = open_model("san:layers=2,heads=3,dim=210,mlp=400,vocab=100", 0);
+    const auto samples = random_samples(model.network, 0, 2, 150);
+    const int before = threads();
+    set_threads(1);
+    const auto one = forward<float>(model.network, *model.weights, samples, {});
+    set_threads(several());
+    const auto many = forward<float>(model.network, *model.weights, samples, {});
+    set_threads(before);
+    return one == many;
+  }
+
+  void verdict(bool sound) {
+    if (!sound) {
+      say("reproducible", "not assured: see what failed above", "failed");
+      return;
+    }
+    say("reproducible",
+        "bit for bit on this machine, whatever the number of threads; on others to rounding, and bit for bit where "
+        "OpenBLAS has the same version and kernel and rankfall the same build. Every result's manifest names them",
+        "check");
+  }
+
+  Result result_;
+};
+
+}  // namespace
+
+Result doctor() { return Doctor().examine(); }
+
+}  // namespace rankfall

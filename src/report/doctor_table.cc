@@ -1,0 +1,44 @@
+#include "report/doctor_table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "report/paint.h"
+#include "report/screen_text.h"
+
+namespace rankfall {
+namespace {
+
+// "threads agree" of "doctor.threads_agree".
+std::string title_of(const Row& row) {
+  std::string title = row.metric.substr(row.metric.find('.') + 1);
+  std::ranges::replace(title, '_', ' ');
+  return title;
+}
+
+Colour colour_of(const Row& row) {
+  if (row.kind == "failed") return Colour::kBad;
+  if (row.kind == "warning") return Colour::kWarn;
+  return row.kind == "check" ? Colour::kGood : Colour::kPlain;
+}
+
+}  // namespace
+
+std::string doctor_table(const Result& result, const TableOptions& options) {
+  const Painter paint(options.colour);
+  std::size_t widest = 0;
+  for (const Row& row : result.rows) widest = std::max(widest, title_of(row).size());
+  std::string out;
+  for (const Row& row : result.rows) {
+    std::string title = fmt::format("{:<{}}  ", title_of(row), widest);
+    const int width = std::max(20, options.width - static_cast<int>(title.size()));
+    for (const auto& line : wrap(screen_name(row.verdict, options.unicode), width, options.unicode)) {
+      out += title + paint(colour_of(row), line) + '\n';
+      title.assign(title.size(), ' ');
+    }
+  }
+  return out;
+}
+
+}  // namespace rankfall
