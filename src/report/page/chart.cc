@@ -67,50 +67,38 @@ Json tooltips(const std::vector<TooltipField>& fields) {
   return out;
 }
 
-Json colour_of(const std::vector<Series>& series, const std::string& title) {
-  Json names = Json::array(), colours = Json::array();
+// By series; `look` says what of a series it is: colour, shape, dash.
+template <class Look>
+Json by_series(const std::vector<Series>& series, const std::string& title, Look look) {
+  Json names = Json::array(), looks = Json::array();
   for (const Series& one : series) {
     names.push_back(one.name);
-    colours.push_back(one.colour);
+    looks.push_back(look(one));
   }
   return {{"field", "series"},
           {"type", "nominal"},
           {"title", title},
-          {"scale", {{"domain", names}, {"range", colours}}},
+          {"scale", {{"domain", names}, {"range", looks}}},
           {"sort", nullptr}};
 }
 
-// Series are told apart by shape, too; by dashes only where these do not say the source.
+Json colour_of(const std::vector<Series>& series, const std::string& title) {
+  return by_series(series, title, [](const Series& one) { return one.colour; });
+}
+
 Json shape_of(const std::vector<Series>& series, const std::string& title) {
-  Json names = Json::array(), shapes = Json::array();
-  for (const Series& one : series) {
-    names.push_back(one.name);
-    shapes.push_back(one.shape);
-  }
-  return {{"field", "series"},
-          {"type", "nominal"},
-          {"title", title},
-          {"scale", {{"domain", names}, {"range", shapes}}},
-          {"sort", nullptr}};
+  return by_series(series, title, [](const Series& one) { return one.shape; });
 }
 
 Json dash_of(const std::vector<Series>& series, const std::string& title) {
-  Json names = Json::array(), dashes = Json::array();
-  for (const Series& one : series) {
-    names.push_back(one.name);
-    dashes.push_back(one.dash.empty() ? std::vector<int>{1, 0} : one.dash);
-  }
-  return {{"field", "series"},
-          {"type", "nominal"},
-          {"title", title},
-          {"scale", {{"domain", names}, {"range", dashes}}},
-          {"sort", nullptr}};
+  return by_series(series, title, [](const Series& one) {
+    return one.dash.empty() ? std::vector<int>{1, 0} : one.dash;
+  });
 }
 
-template <class Looks>
-Json source_scale(const LineChart& chart, const Looks& looks) {
+Json dash_of_sources(const LineChart& chart) {
   Json range = Json::array();
-  for (std::size_t i = 0; i < chart.sources.size(); ++i) range.push_back(looks[i % looks.size()]);
+  for (std::size_t i = 0; i < chart.sources.size(); ++i) range.push_back(kSourceDashes[i % kSourceDashes.size()]);
   return {{"field", chart.source_field},
           {"type", "nominal"},
           {"title", chart.source_title},
@@ -151,8 +139,7 @@ Json line_spec(const LineChart& chart) {
       layer["mark"]["interpolate"] = "monotone";
     }
     layer["encoding"] = {{"x", x}, {"y", y}, {"color", colour}};
-    layer["encoding"]["strokeDash"] =
-        by_source ? source_scale(chart, kSourceDashes) : dash_of(chart.series, chart.series_title);
+    layer["encoding"]["strokeDash"] = by_source ? dash_of_sources(chart) : dash_of(chart.series, chart.series_title);
     if (!chart.order.empty()) layer["encoding"]["order"] = {{"field", chart.order}, {"type", "quantitative"}};
     if (!chart.detail.empty()) layer["encoding"]["detail"] = {{"field", chart.detail}};
     if (!chart.width_field.empty()) {
@@ -212,6 +199,13 @@ Series numbered_series(std::string name, std::string title, std::size_t number) 
   series.colour = kColours[number % kColours.size()];
   series.dash = kDashes[number / kColours.size() % kDashes.size()];
   series.shape = kShapes[(number + number / kColours.size()) % kShapes.size()];
+  return series;
+}
+
+std::vector<Series> numbered_series(const std::vector<std::string>& names) {
+  std::vector<Series> series;
+  series.reserve(names.size());
+  for (const std::string& name : names) series.push_back(numbered_series(name, name, series.size()));
   return series;
 }
 

@@ -71,6 +71,9 @@ Json heat_spec(const HeatChart& chart);
 // A colour that no name has yet, by number; colour-blind-safe, then with dashes.
 Series numbered_series(std::string name, std::string title, std::size_t number);
 
+// All of these, numbered from 0; names are titles.
+std::vector<Series> numbered_series(const std::vector<std::string>& names);
+
 // The usual variants keep their colours over all figures.
 std::vector<Series> variant_series(const std::vector<std::string>& variants);
 

@@ -33,12 +33,6 @@ const std::map<std::string, Command, std::less<>> kCommands = {
     {"agreement", {"Agreement with the paper", "The published numbers beside ours.", agreement_figures}},
 };
 
-std::string text_of(const Manifest& manifest, std::string_view key) {
-  const ManifestValue* value = find(manifest, key);
-  const auto* text = value ? std::get_if<std::string>(value) : nullptr;
-  return text ? *text : "";
-}
-
 std::int64_t order_of(const Result& result) {
   const ManifestValue* value = find(result.manifest, "part_order");
   const auto* number = value ? std::get_if<std::int64_t>(value) : nullptr;

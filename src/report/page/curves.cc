@@ -11,8 +11,6 @@ namespace {
 
 using Kind = PageColumn::Kind;
 
-constexpr double kDeep = -30;  // logarithms below this are drawn by the logarithm of the exponent
-
 struct Extent {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   void add(std::optional<double> value) {

@@ -10,6 +10,9 @@
 
 namespace rankfall {
 
+// Logarithms below this are drawn by the logarithm of the exponent.
+inline constexpr double kDeep = -30;
+
 // One point of a chart of curves.
 struct CurvePoint {
   double x = 0;

@@ -98,7 +98,7 @@ Figures collapse_figures(const Result& result, const FigureContext& context) {
       "exponential), 1 is a constant factor (exponential).";
   rate.series = exact.series;
   const bool deep = std::ranges::any_of(result.rows, [&](const Row& row) {
-    return row.metric == kMetric && row.kind == "exact" && row.mean.value_or(0) < -30;
+    return row.metric == kMetric && row.kind == "exact" && row.mean.value_or(0) < kDeep;
   });
   for (const std::string& model : models.list()) {
     CurveChart chart = depth_chart(result, model, kMetric, exact.series);

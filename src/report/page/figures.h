@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,20 @@ Figures training_figures(const Result& result, const FigureContext& context);
 // For everything else: curves where there are layers, and all rows as a table.
 Figures plain_figures(const Result& result, const FigureContext& context);
 
-// A heat map of rows that have block and head.
-Panel heat_panel(const std::vector<const Row*>& rows, const std::string& metric);
+// A heat map of rows by two of their indices.
+struct HeatPanel {
+  std::string title;        // of the panel
+  std::string x, y, value;  // titles of the table's columns
+  std::string value_title;  // of the legend
+  std::optional<Index> Row::*x_of, Row::*y_of;
+};
+Panel heat_panel(const std::vector<const Row*>& rows, const HeatPanel& map);
+
+// By block and head.
+Panel head_panel(const std::vector<const Row*>& rows, const std::string& metric);
+
+// One of these for each metric that has heads.
+Figures head_maps(const std::vector<const Row*>& rows, const FigureContext& context);
 
 // The rows as a table of those columns that have values.
 Dataset rows_table(const std::vector<const Row*>& rows, const std::string& title);

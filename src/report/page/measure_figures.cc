@@ -20,7 +20,6 @@
 namespace rankfall {
 namespace {
 
-using Kind = PageColumn::Kind;
 constexpr std::string_view kMain[] = {"relative_residual.composite", "log10_relative_residual.composite"};
 
 std::string title_of(const std::string& metric) {
@@ -108,7 +107,7 @@ CurveChart chart_of(const MetricCurves& curves) {
   return chart;
 }
 
-std::vector<std::string> notes_of(const MetricCurves& curves) {
+std::vector<std::string> notes_of(const MetricCurves& curves, const std::string& precision) {
   std::vector<std::string> notes;
   const MetricText text = metric_text(curves.metric);
   if (!text.formula.empty()) notes.push_back(fmt::format("{}: {}.", title_of(curves.metric), text.formula));
@@ -123,12 +122,15 @@ std::vector<std::string> notes_of(const MetricCurves& curves) {
     notes.push_back(bands ? fmt::format("Bands: one standard deviation over n = {}.", **n.begin())
                           : fmt::format("n = {}.", **n.begin()));
   }
-  if (floor)
-    notes.emplace_back("At about 10⁻⁷ is the rounding floor of float32: noise of arithmetic, not the network.");
+  if (floor) {
+    notes.push_back(fmt::format(
+        "Values that the table notes as rounding floor are noise of {}arithmetic, not the network.", precision));
+  }
   return notes;
 }
 
-Figure main_figure(const std::vector<const MetricCurves*>& models, const FigureContext& context) {
+Figure main_figure(const std::vector<const MetricCurves*>& models, const std::string& precision,
+                   const FigureContext& context) {
   Figure figure;
   figure.id = context.id + "-curves";
   figure.title = title_of(models.front()->metric) + " by layer";
@@ -144,7 +146,7 @@ Figure main_figure(const std::vector<const MetricCurves*>& models, const FigureC
   if (!metric_text(models.front()->metric).is_relative_residual && !metric_text(models.front()->metric).is_log10) {
     figure.caption = "Over layers, one curve for each variant.";
   }
-  figure.notes = notes_of(*models.front());
+  figure.notes = notes_of(*models.front(), precision);
   figure.series = variant_series(variants.list());
   for (const MetricCurves* curves : models) {
     CurveChart chart = chart_of(*curves);
@@ -242,93 +244,7 @@ Figure other_measures(const std::string& model, const std::vector<const MetricCu
   return figure;
 }
 
-// Blocks by heads, for each metric that has heads.
-Figures head_maps(const Rows& rows, const FigureContext& context) {
-  std::map<std::pair<std::string, std::string>, std::map<std::string, Rows>> maps;  // model, variant; metric
-  std::vector<std::pair<std::string, std::string>> order;
-  for (const Row* row : rows) {
-    if (!is_layer_row(*row) || !row->head) continue;
-    auto& metrics = maps[{row->model, row->variant}];
-    if (metrics.empty()) order.emplace_back(row->model, row->variant);
-    metrics[row->metric].push_back(row);
-  }
-  Figures figures;
-  for (const auto& key : order) {
-    Figure figure;
-    figure.id = fmt::format("{}-heads-{}", context.id, figures.size() + 1);
-    figure.title = fmt::format("Heads of {} {}", key.first, key.second);
-    figure.caption = "Each head of each block; block and head count from zero.";
-    figure.collapsed = true;
-    for (const auto& [metric, of_metric] : maps.at(key)) {
-      figure.panels.push_back(heat_panel(of_metric, metric));
-      const MetricText text = metric_text(metric);
-      if (!text.formula.empty()) figure.notes.push_back(fmt::format("{}: {}.", metric, text.formula));
-    }
-    figures.push_back(std::move(figure));
-  }
-  return figures;
-}
-
 }  // namespace
-
-Panel heat_panel(const Rows& rows, const std::string& metric) {
-  Panel panel;
-  panel.title = metric;
-  panel.description = fmt::format("Heat map of {} by block and head; the table has the values.", metric);
-  panel.data.title = metric;
-  panel.data.columns = {
-      {"block", "block", Kind::kNumber}, {"head", "head", Kind::kNumber}, {"value", metric, Kind::kNumber}};
-  bool negative = false;
-  double largest = 0;
-  for (const Row* row : rows) {
-    panel.data.rows.push_back({cell(row->layer), cell(row->head), cell(row->mean)});
-    negative = negative || row->mean.value_or(0) < 0;
-    largest = std::max(largest, std::abs(row->mean.value_or(0)));
-  }
-  HeatChart chart;
-  chart.x = axis_of("block", "block");
-  chart.y = axis_of("head", "head");
-  chart.value = "value";
-  chart.value_title = metric_text(metric).is_share ? "share" : "value";
-  chart.diverging = negative;
-  if (largest > 0) chart.largest = largest;
-  chart.tooltip = {{"block", true}, {"head", true}, {"value", true}};
-  panel.views.emplace_back("map", heat_spec(chart));
-  return panel;
-}
-
-Dataset rows_table(const std::vector<const Row*>& rows, const std::string& title) {
-  Dataset data;
-  data.title = title;
-  std::vector<const Column*> used;
-  for (const Column& column : columns()) {
-    const auto present = [&](const Row* row) { return !std::holds_alternative<std::monostate>(column.get(*row)); };
-    if (std::ranges::none_of(rows, present)) continue;
-    used.push_back(&column);
-    const bool text = std::ranges::any_of(
-        rows, [&](const Row* row) { return std::holds_alternative<std::string>(column.get(*row)); });
-    data.columns.push_back({std::string(column.name), std::string(column.name), text ? Kind::kText : Kind::kNumber});
-  }
-  for (const Row* row : rows) {
-    std::vector<PageCell> cells;
-    for (const Column* column : used) {
-      const CellValue value = column->get(*row);
-      if (const auto* text = std::get_if<std::string>(&value)) {
-        cells.emplace_back(*text);
-      } else if (const auto* real = std::get_if<double>(&value)) {
-        cells.emplace_back(*real);
-      } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {
-        cells.emplace_back(static_cast<double>(*whole));
-      } else if (const auto* natural = std::get_if<std::uint64_t>(&value)) {
-        cells.emplace_back(static_cast<double>(*natural));
-      } else {
-        cells.emplace_back();
-      }
-    }
-    data.rows.push_back(std::move(cells));
-  }
-  return data;
-}
 
 std::vector<double> numbers_of(const std::vector<std::string>& models) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -373,7 +289,7 @@ Figures measure_figures(const Result& result, const FigureContext& context) {
       figures.push_back(series_figure(models, numbers, context));
     }
     if (context.compares && models.size() > 1) figures.push_back(side_by_side(models, context));
-    figures.push_back(main_figure(models, context));
+    figures.push_back(main_figure(models, precision_words(result.manifest), context));
   }
   for (std::size_t m = 0; m < models.size(); ++m) {
     std::vector<const MetricCurves*> others;
@@ -383,19 +299,6 @@ Figures measure_figures(const Result& result, const FigureContext& context) {
     if (!others.empty()) figures.push_back(other_measures(models[m]->model, others, context, m + 1));
   }
   for (Figure& figure : head_maps(rows, context)) figures.push_back(std::move(figure));
-  return figures;
-}
-
-Figures plain_figures(const Result& result, const FigureContext& context) {
-  Figures figures = measure_figures(result, context);
-  Figure table;
-  table.id = context.id + "-rows";
-  table.title = "All rows";
-  table.caption = "Every value of the result.";
-  std::vector<const Row*> rows;
-  for (const Row& row : result.rows) rows.push_back(&row);
-  table.tables.push_back(rows_table(rows, "rows"));
-  figures.push_back(std::move(table));
   return figures;
 }
 

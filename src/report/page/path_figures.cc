@@ -193,9 +193,7 @@ Figures length_shares(const RowGroup& group, const FigureContext& context, std::
     }
     figure.panels.push_back(std::move(panel));
   }
-  for (std::size_t i = 0; i < origins.list().size(); ++i) {
-    figure.series.push_back(numbered_series(origins.list()[i], origins.list()[i], i));
-  }
+  figure.series = numbered_series(origins.list());
   for (Panel& panel : figure.panels) {
     BarChart chart;
     chart.x = axis_of("length", "heads on the path");
@@ -217,7 +215,7 @@ Figures head_shares(const RowGroup& group, const FigureContext& context, std::si
       fmt::format("Shares of all paths through a head in the output of {} {}.", group.model, group.variant);
   for (const char* metric : {"head.share.residual", "head.share.projection"}) {
     if (const Rows rows = with_metric(group.rows, metric); !rows.empty())
-      figure.panels.push_back(heat_panel(rows, metric));
+      figure.panels.push_back(head_panel(rows, metric));
   }
   if (figure.panels.empty()) return {};
   return {std::move(figure)};
@@ -289,27 +287,13 @@ Figures interference(const RowGroup& group, const FigureContext& context, std::s
   figure.id = fmt::format("{}-interference-{}", context.id, number);
   figure.title = "Interference of lengths";
   figure.caption = "Inner products of the residuals of all paths of two lengths; negative ones cancel.";
-  Panel panel;
-  panel.description = "Heat map of inner products by two lengths.";
-  panel.data.title = "interference";
-  panel.data.columns = {{"length", "length", Kind::kNumber},
-                        {"other", "other length", Kind::kNumber},
-                        {"value", "product", Kind::kNumber}};
-  HeatChart chart;
-  double largest = 0;
-  for (const Row* row : rows) {
-    panel.data.rows.push_back({cell(row->length), cell(row->k), cell(row->mean)});
-    largest = std::max(largest, std::abs(row->mean.value_or(0)));
-  }
-  if (largest > 0) chart.largest = largest;
-  chart.x = axis_of("length", "length");
-  chart.y = axis_of("other", "other length");
-  chart.value = "value";
-  chart.value_title = "product";
-  chart.diverging = true;
-  chart.tooltip = {{"length", true}, {"other", true}, {"value", true}};
-  panel.views.emplace_back("map", heat_spec(chart));
-  figure.panels.push_back(std::move(panel));
+  HeatPanel map;
+  map.x = "length";
+  map.y = "other length";
+  map.value = map.value_title = "product";
+  map.x_of = &Row::length;
+  map.y_of = &Row::k;
+  figure.panels.push_back(heat_panel(rows, map));
   return {std::move(figure)};
 }
 
@@ -357,10 +341,8 @@ Figures count_figures(const Result& result, const FigureContext& context) {
     chart.points.push_back(std::move(point));
   }
   if (chart.points.empty()) return plain_figures(result, context);
-  for (std::size_t i = 0; i < models.list().size(); ++i) {
-    figure.series.push_back(numbered_series(models.list()[i], models.list()[i], i));
-    figure.series.back().dash.clear();  // dashes say the source
-  }
+  figure.series = numbered_series(models.list());
+  for (Series& series : figure.series) series.dash.clear();  // dashes say the source
   chart.series = figure.series;
   if (published) {
     chart.sources = {"formula", "published"};

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "io/utf8.h"
 #include "report/findings.h"
 #include "report/layer_block.h"
 #include "report/number_text.h"
@@ -65,24 +66,21 @@ void note(std::vector<Finds>& finds, const std::string& text, const std::string&
   }
 }
 
-// Long names are cut in the middle.
-std::string shortened(const std::string& name) {
-  constexpr std::size_t kMost = 60, kKept = 28;
-  return name.size() <= kMost ? name : name.substr(0, kKept) + "…" + name.substr(name.size() - kKept);
-}
+// Names come from files and may be long.
+std::string shortened(const std::string& name) { return printable(name, 60); }
 
-std::vector<std::string> names(const std::vector<std::string>& models) {
+std::string names(const std::vector<std::string>& models) {
   std::vector<std::string> out;
-  out.reserve(models.size());
-  for (const std::string& model : models) out.push_back(shortened(model));
-  return out;
+  for (std::size_t i = 0; i < models.size() && i < kMostModels; ++i) out.push_back(shortened(models[i]));
+  if (models.size() > kMostModels) out.push_back(fmt::format("{} more", models.size() - kMostModels));
+  return joined(out);
 }
 
 // "from layer 2 on (bert-base@init and albert-base@init) and from layer 4 on (xlnet-base@init)"
 std::string words(const std::vector<Finds>& finds) {
   std::vector<std::string> texts;
   for (std::size_t i = 0; i < finds.size() && i < kMostModels; ++i) {
-    texts.push_back(fmt::format("{} ({})", finds[i].text, joined(names(finds[i].models))));
+    texts.push_back(fmt::format("{} ({})", finds[i].text, names(finds[i].models)));
   }
   return joined(texts) + (finds.size() > kMostModels ? fmt::format(", and {} more", finds.size() - kMostModels) : "");
 }
@@ -95,14 +93,18 @@ std::string variant_words(const std::string& variant) {
   return variant.empty() ? "it" : variant;
 }
 
-// "from layer 2 on" at the rounding floor, otherwise what is left in the last layer: "0.41".
+// "from layer 2 on" where it ends at the rounding floor, otherwise what is left in the last layer: "0.41".
 std::string in_short(const LayerBlock& block, std::size_t variant) {
-  const auto& cells = block.cells[variant];
+  std::optional<Index> floor;  // from here on all are at it
   std::optional<double> end;
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (cells[i].at_floor) return fmt::format("from layer {} on", block.layers[i]);
-    if (cells[i].mean) end = cells[i].mean;
+  for (std::size_t i = 0; i < block.layers.size(); ++i) {
+    const LayerCell& cell = block.cells[variant][i];
+    if (!cell.mean) continue;
+    end = cell.mean;
+    if (!cell.at_floor) floor.reset();
+    if (cell.at_floor && !floor) floor = block.layers[i];
   }
+  if (floor) return fmt::format("from layer {} on", *floor);
   return end ? significant(*end, 2) : "no value";
 }
 
@@ -145,7 +147,8 @@ void from_measure(const Result& result, std::vector<Answer>& summary) {
   }
   if (!dying.empty()) {
     add(summary, kCollapses,
-        fmt::format("The relative residual, down to rounding or to what is said: {}{}.", fmt::join(dying, "; "), more),
+        fmt::format("The relative residual is lost in rounding from a layer on, or falls to the value given: {}{}.",
+                    fmt::join(dying, "; "), more),
         Answer::Tone::kBad);
   } else if (!living.empty()) {
     add(summary, kCollapses, "Nothing that was measured falls below a tenth.", Answer::Tone::kGood);

@@ -31,9 +31,7 @@ std::string kind_title(const Row& row) {
 // The curves first, then what they are compared with: lines across, in grey.
 std::vector<Series> effectiveness_series(std::vector<std::string> curves, const std::vector<std::string>& lines) {
   std::ranges::stable_sort(curves, {}, [](const std::string& name) { return !name.starts_with("all"); });
-  std::vector<Series> series;
-  series.reserve(curves.size() + lines.size());
-  for (const std::string& name : curves) series.push_back(numbered_series(name, name, series.size()));
+  std::vector<Series> series = numbered_series(curves);
   const std::vector<std::vector<int>> dashes = {{}, {2, 3}, {7, 4}, {10, 3, 2, 3}};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     Series line = numbered_series(lines[i], lines[i], 7);
@@ -244,8 +242,7 @@ Figures training_figures(const Result& result, const FigureContext& context) {
     figure.title = metric + " during training";
     figure.caption = "By epochs done.";
     figure.collapsed = figures.size() >= 2;
-    const auto& names = series[metric].list();
-    for (std::size_t i = 0; i < names.size(); ++i) figure.series.push_back(numbered_series(names[i], names[i], i));
+    figure.series = numbered_series(series[metric].list());
     CurveChart& chart = charts[metric];
     chart.x_title = "epoch";
     chart.y_title = metric;

@@ -1,0 +1,243 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "result/manifest.h"
+#include <rankfall/report.h>
+#include <rankfall/result.h>
+
+// A small result of each command, as its rows look.
+
+namespace rankfall {
+
+inline constexpr const char* kRelative = "relative_residual.composite";
+
+inline Row row(const std::string& model, const std::string& variant, const std::string& metric,
+               std::optional<double> mean) {
+  Row row;
+  row.model = model;
+  row.variant = variant;
+  row.metric = metric;
+  row.mean = mean;
+  return row;
+}
+
+inline Result measured(const std::string& model, const std::vector<std::string>& variants, Index n_layers) {
+  Result result;
+  result.command = "measure";
+  for (const std::string& variant : variants) {
+    for (Index layer = 0; layer <= n_layers; ++layer) {
+      const bool dies = variant.starts_with("san") && variant != "san+skip" && layer >= 2;
+      Row one = row(model, variant, kRelative, dies ? 2e-7 : 0.6 - 0.01 * static_cast<double>(layer));
+      one.layer = layer;
+      one.std = 0.02;
+      one.n = 32;
+      if (dies) one.verdict = "rounding floor";
+      result.rows.push_back(one);
+      one.metric = "cosine.mean";
+      one.mean = 0.5;
+      result.rows.push_back(one);
+      if (layer == n_layers) continue;
+      one.metric = "attention.entropy";
+      for (one.head = 0; *one.head < 2; ++*one.head) result.rows.push_back(one);
+      one.head.reset();
+    }
+  }
+  return result;
+}
+
+inline Result collapsed() {
+  Result result;
+  result.command = "collapse";
+  for (const char* kind : {"exact", "f32", "f64"}) {
+    for (Index layer = 0; layer < 5; ++layer) {
+      Row one = row("bert", "san", "log10_relative_residual.composite", -std::pow(3.0, static_cast<double>(layer)));
+      one.kind = kind;
+      one.layer = layer;
+      result.rows.push_back(one);
+      if (std::string_view(kind) != "exact") continue;
+      one.sample = 0;
+      result.rows.push_back(one);
+      one.sample.reset();
+      one.metric = "local_exponent";
+      one.mean = 3;
+      result.rows.push_back(one);
+      one.variant = "full";  // a curve without any value is no series
+      one.mean.reset();
+      result.rows.push_back(one);
+    }
+  }
+  Row decay = row("bert", "san", "decay", std::nullopt);
+  decay.kind = "residual";
+  decay.verdict = "doubly exponential: local exponent 3.00";
+  result.rows.push_back(decay);
+  return result;
+}
+
+inline Result walked() {
+  Result result;
+  result.command = "paths";
+  const auto add = [&](const char* metric, double value) -> Row& {
+    result.rows.push_back(row("bert", "full", metric, value));
+    return result.rows.back();
+  };
+  for (Index length = 0; length < 3; ++length) {
+    for (const char* origin : {"embedding", "mlp", "all"}) {
+      for (const char* metric : {"paths.share.residual", "paths.share.projection"}) {
+        Row& one = add(metric, std::string_view(origin) == "all" ? 1.0 / 3 : 1.0 / 6);
+        one.layer = 2;
+        one.length = length;
+        one.origin = origin;
+      }
+    }
+    for (const char* kind : {"q1", "median", "q3"}) {
+      for (const char* metric :
+           {"path.attention_reversed.rank1_remainder.composite", "published.rank1_remainder.composite"}) {
+        Row& one = add(metric, 0.1);
+        one.length = length + 1;
+        one.kind = kind;
+      }
+    }
+    Row& gram = add("paths.gram.residual", length == 1 ? -0.5 : 0.5);
+    gram.length = length;
+    gram.k = 0;
+    Row& top = add("path.share.residual", 0.2);
+    top.length = length;
+    top.origin = length == 0 ? "mlp.1" : "embedding";
+    top.path = length == 0 ? "skips only" : length == 1 ? "L0H1" : "L0H0 L1H1";
+    top.k = length + 1;
+  }
+  for (Index block = 0; block < 2; ++block) {
+    for (Index head = 0; head < 2; ++head) {
+      Row& one = add("head.share.residual", 0.1);
+      one.layer = block;
+      one.head = head;
+    }
+  }
+  return result;
+}
+
+inline Result counted() {
+  Result result;
+  result.command = "counts";
+  for (Index length = 0; length <= 6; ++length) {
+    for (const char* metric : {"paths.proportion", "published.proportion"}) {
+      Row one = row("DistilBert", "", metric, 0.1);
+      one.length = length;
+      result.rows.push_back(one);
+    }
+  }
+  Row total = row("DistilBert", "", "paths.total", std::nullopt);
+  total.exact = "4826809";
+  result.rows.push_back(total);
+  return result;
+}
+
+inline Result bounded() {
+  Result result;
+  result.command = "bounds";
+  for (Index block = 0; block < 3; ++block) {
+    Row one = row("bert", "san", "log10_tightness.T2.3", -8.0);
+    one.layer = block;
+    one.kind = "claimed";
+    one.verdict = "applies and holds";
+    result.rows.push_back(one);
+    one.metric = "log10_tightness.T2.2";
+    for (const double tightness : {-7.0, -3.0, -5.0}) {  // heads: the closest counts
+      one.mean = tightness;
+      one.head = one.head ? *one.head + 1 : 0;
+      result.rows.push_back(one);
+    }
+  }
+  Row theorem = row("bert", "san", "theorem", std::nullopt);
+  theorem.claim = "T2.3";
+  theorem.verdict = "applies and holds in 3 of 3; at best measured/bound = 10^-8.0";
+  result.rows.push_back(theorem);
+  return result;
+}
+
+inline Result claims(const std::string& command) {
+  Result result;
+  result.command = command;
+  for (const char* what : {command == "audit" ? "statement" : "criterion", "verdict", "evidence"}) {
+    Row one = row("", "", command + "." + what, std::nullopt);
+    one.claim = "01 one";
+    one.verdict = std::string_view(what) == "verdict" ? (command == "audit" ? "holds (proved)" : "agrees") : "words";
+    result.rows.push_back(one);
+  }
+  return result;
+}
+
+inline Result effective() {
+  Result result;
+  result.command = "effectiveness";
+  for (const std::optional<std::uint64_t> seed : {std::optional<std::uint64_t>(0), std::optional<std::uint64_t>()}) {
+    for (Index length = 0; length < 3; ++length) {
+      for (const char* kind : {"exact", "rerun"}) {
+        Row one = row("sort", "", "accuracy", length == 1 ? 0.9 : 0.2);
+        one.kind = kind;
+        one.length = length;
+        one.seed = seed;
+        if (std::string_view(kind) == "rerun") one.k = 5;
+        result.rows.push_back(one);
+      }
+    }
+    Row whole = row("sort", "", "accuracy", 0.99);
+    whole.kind = "model";
+    whole.seed = seed;
+    result.rows.push_back(whole);
+  }
+  return result;
+}
+
+inline Result circled() {
+  Result result;
+  result.command = "circle";
+  for (Index step = 0; step < 4; ++step) {
+    for (Index token = 0; token < 2; ++token) {
+      for (const char* metric : {"track.x", "track.y"}) {
+        Row one = row("width 32", "attention", metric, 0.3 - 0.1 * static_cast<double>(step));
+        one.step = step;
+        one.k = token;
+        one.seed = 0;
+        result.rows.push_back(one);
+      }
+    }
+    Row distance = row("width 32", "attention", "distance", step == 3 ? 0.0 : 0.5);
+    distance.step = step;
+    distance.seed = 0;
+    result.rows.push_back(distance);
+  }
+  return result;
+}
+
+inline Result trained() {
+  Result result;
+  result.command = "train";
+  for (Index step = 0; step < 4; ++step) {
+    Row one = row("sort", "", "loss", 1.0 / static_cast<double>(step + 1));
+    one.step = step;
+    result.rows.push_back(one);
+  }
+  return result;
+}
+
+inline std::vector<NamedResult> all_results() {
+  Result other = measured("odd", {"full"}, 2);
+  other.command = "parity";
+  return {{"measure", measured("bert", {"full", "san", "san+mlp", "san+skip"}, 4)},
+          {"collapse", collapsed()},
+          {"paths", walked()},
+          {"counts", counted()},
+          {"bounds", bounded()},
+          {"audit", claims("audit")},
+          {"agreement", claims("agreement")},
+          {"effectiveness", effective()},
+          {"circle", circled()},
+          {"train", trained()},
+          {"parity", other}};
+}
+
+}  // namespace rankfall
