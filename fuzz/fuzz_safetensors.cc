@@ -1,5 +1,6 @@
 // SafetensorsFile::parse on any bytes: it throws Error, or its tensors lie inside the bytes and agree with their
-// shapes.
+// shapes. A second, plain reader (tests/io/plain_safetensors.h) must be of the same opinion.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -8,6 +9,7 @@
 #include "fuzz_check.h"
 #include "io/dtype.h"
 #include "io/safetensors.h"
+#include "tests/io/plain_safetensors.h"
 #include <rankfall/error.h>
 
 namespace {
@@ -15,16 +17,24 @@ namespace {
 using namespace rankfall;
 
 void check(std::span<const std::byte> bytes) {
+  const auto plain = plain::read_safetensors({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   std::shared_ptr<const SafetensorsFile> file;
   try {
     file = SafetensorsFile::parse(bytes, "fuzz");
   } catch (const Error& e) {
     FUZZ_CHECK(e.kind() == ErrorKind::kInput);
+    FUZZ_CHECK(!plain);
     return;
   }
+  FUZZ_CHECK(plain && plain->size() == file->tensors().size());
   std::size_t total = 0;
   for (const TensorInfo& tensor : file->tensors()) {
     FUZZ_CHECK(file->find(tensor.name) == &tensor);
+    const auto twin = plain->find(tensor.name);
+    FUZZ_CHECK(twin != plain->end() && twin->second.dtype == tensor.dtype_name);
+    FUZZ_CHECK(std::equal(tensor.shape.begin(), tensor.shape.end(), twin->second.shape.begin(),
+                          twin->second.shape.end(),
+                          [](Index a, std::uint64_t b) { return static_cast<std::uint64_t>(a) == b; }));
     FUZZ_CHECK(tensor.bytes.size() <= bytes.size());
     total += tensor.bytes.size();
     FUZZ_CHECK(tensor.size() >= 0);
