@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/consumer/run.sh BUILD_DIR: installs BUILD_DIR into a temporary folder and builds and runs programs against it:
-# with g++ and clang, with and without -march=native (the library's own is one of these, so the other differs), and
-# once by pkg-config instead of CMake.
+# with g++ and clang, with and without -march=native (the library's own is one of these, so the other differs), under
+# AddressSanitizer, and once by pkg-config instead of CMake; then the examples.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
@@ -21,11 +21,11 @@ for compiler in g++ clang++; do
     echo "skipped: no $compiler"
     continue
   fi
-  for march in "" "-march=native"; do
-    echo "--- $compiler $march"
-    dir=$work/$compiler$march
+  for flags in "" "-march=native" "-fsanitize=address,undefined -fno-sanitize-recover=all"; do
+    echo "--- $compiler $flags"
+    dir=$work/$compiler${flags%% *}
     cmake -S "$here" -B "$dir" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
-      -DCMAKE_CXX_FLAGS="$march" -DCMAKE_BUILD_TYPE=Release > "$work/configure.log" || {
+      -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_BUILD_TYPE=Release > "$work/configure.log" || {
       cat -- "$work/configure.log"
       exit 1
     }
@@ -43,6 +43,22 @@ if command -v pkg-config > /dev/null; then
   g++ -std=c++20 "$here/main.cc" "${flags[@]}" -o "$work/consumer"
   LD_LIBRARY_PATH=$libdir "$work/consumer"
 fi
+
+echo "--- the examples"
+examples=$here/../../examples
+cmake -S "$examples" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror" \
+  > "$work/configure.log" || {
+  cat -- "$work/configure.log"
+  exit 1
+}
+cmake --build "$work/examples"
+for source in "$examples"/*.cc; do
+  if [[ $(wc -l < "$source") -ge 60 ]]; then
+    echo "$source: an example has less than 60 lines" >&2
+    exit 1
+  fi
+  (cd -- "$work" && "$work/examples/$(basename -- "$source" .cc)")
+done
 
 if [[ -x $prefix/bin/rankfall ]]; then
   echo "--- the installed command"

@@ -16,14 +16,16 @@ fail() {
 # The number of complete epochs.
 epochs() { grep -aoE '"epoch":"[0-9]+"' "$1/state.safetensors" 2> /dev/null | grep -oE '[0-9]+' || echo 0; }
 
+begin=$EPOCHREALTIME
 "$rankfall" train sort -o "$dir/whole" "${whole[@]}" > /dev/null
+seconds=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }')
 [[ $(epochs "$dir/whole") == 8 ]] || fail "a whole training has 8 epochs"
 
 hits=0
 done_before=0
-for moment in 0.5 0.8 0.7 0.9 1.0 0.6; do
+for share in 0.3 0.5 0.4 0.6 0.35 0.45; do # of what a whole training takes, most of which is starting
   "$rankfall" train sort -o "$dir/killed" --resume "${whole[@]}" > /dev/null &
-  sleep "$moment"
+  sleep "$(awk -v s="$seconds" -v share="$share" 'BEGIN { print s * share }')"
   if kill -9 $! 2> /dev/null; then hits=$((hits + 1)); fi
   wait $! 2> /dev/null || true
   [[ -d $dir/killed ]] || continue

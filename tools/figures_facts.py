@@ -1,0 +1,146 @@
+"""Numbers in sentences: the sentence with {} for each, and what they are now."""
+
+from dataclasses import dataclass
+from typing import Callable
+
+from figures_tables import BOX, COLLAPSE, FIG2, one
+
+
+@dataclass
+class Fact:
+    name: str
+    doc: str
+    sentence: str
+    values: Callable
+    tolerance: float = 0  # relative; a number always agrees within 3/4 of a unit of its last digit
+
+
+NO_NORM = "-attn_skip,-mlp,-norm"
+NO_SKIP = "-attn_skip"
+
+
+def _fig2(program, variant, layer, metric, **more):
+    return one(program.rows(FIG2), model="xlnet-base@init", variant=variant, layer=layer, metric=metric, **more)
+
+
+def _agreement(program):
+    points = [row for row in program.rows(FIG2) if row["metric"] == "published.deviation"]
+    share = [row["mean"] for row in program.rows(FIG2) if row["metric"] == "published.agreement"]
+    return [round(share[0] * len(points)), len(points), 100 * share[0]]
+
+
+def _first_state(program):
+    ours = _fig2(program, "san+mlp", 0, "relative_residual.composite", kind="seeds")
+    published = _fig2(program, "san+mlp", 0, "published.value")["mean"]
+    return [published, ours["mean"], ours["std"], abs(published - ours["mean"]) / ours["std"]]
+
+
+def _collapse(program, model, variant, layer, metric="log10_relative_residual.composite"):
+    rows = program.rows(f"collapse {model}-base@init --samples 8" + COLLAPSE)
+    return one(rows, variant=variant, layer=layer, metric=metric, kind="exact")["mean"]
+
+
+def _digits(model, variant):
+    return lambda program: [-_collapse(program, model, variant, 12)]
+
+
+def _exponents(program):
+    return [_collapse(program, model, "san", 12, "local_exponent") for model in ("bert", "albert")]
+
+
+def _without_norms(program):
+    bert, with_norm = (-_collapse(program, "bert", variant, 12) for variant in (NO_NORM, "san"))
+    albert = _collapse(program, "albert", NO_NORM, 12) / _collapse(program, "albert", "san", 12)
+    return [bert / with_norm, bert, with_norm, albert]
+
+
+def _mlps(program):
+    values = [-_collapse(program, m, v, 12) for m in ("bert", "albert") for v in ("san+mlp", "san")]
+    return [*values, 100 * (1 - values[0] / values[1]), 100 * (1 - values[2] / values[3])]
+
+
+def _kept(program):
+    return [10 ** _collapse(program, "bert", variant, 12) for variant in ("san+skip", "full")]
+
+
+def _medians(program):
+    rows = program.rows(BOX)
+    worst = 0
+    for length in (1, 2, 3):
+        ours = one(rows, metric="path.attention_reversed.rank1_remainder.composite", length=length, kind="median")
+        published = one(rows, metric="published.rank1_remainder.composite", length=length, kind="median")
+        worst = max(worst, abs(ours["mean"] / published["mean"] - 1))
+    return [1, 3, 100 * worst]
+
+
+def _reproduced(program):
+    rows = {row["claim"]: row for row in program.reproduced("agreement") if row["metric"] == "agreement.verdict"}
+    values = []
+    for model in ("BERT", "XLNet", "ALBERT"):
+        row = rows[f"Figure 2, {model} at initialisation"]
+        values += [round(row["mean"] * row["n"]), row["n"]]
+    return [*values, rows["Figure 5, path lengths"]["mean"], rows["Box-plot of chained attention, BERT at initialisation"]["mean"]]
+
+
+def _task(training, options, *wanted):
+    def values(program):
+        rows = program.trained(training, options)
+        return [one(rows, metric="accuracy", kind=kind, k=k, length=length)["mean"] for kind, k, length in wanted]
+
+    return values
+
+
+SORT, HULL, MEMORIZE = ("sort --seeds 3", ""), ("hull --seeds 3", ""), ("memorize", "--samples 100")
+MODEL, POSITION, MAJORITY = (("model", None, None), ("baseline.position", None, None), ("baseline.majority", None, None))
+
+
+def _sort_share(program):
+    all_of_length_1 = _task(*SORT, ("exact", None, 1))(program)[0]
+    return [1, 12, 729, 100 * all_of_length_1]
+
+
+def _decay(program, model, variant):
+    rows = program.rows(f"collapse {model}-base@init --samples 8" + COLLAPSE)
+    return one(rows, variant=variant, metric="decay", kind="relative_residual")["mean"]
+
+
+def _albert_factors(program):
+    return [_decay(program, "albert", variant) for variant in ("san+skip", "full")]
+
+
+def _xlnet_factor(program):
+    return [_decay(program, "xlnet", "san")]
+
+
+def _xlnet_without(program):
+    factor = _decay(program, "xlnet", NO_NORM)
+    return [factor, _decay(program, "xlnet", "san") / factor]
+
+
+def _counted(program):
+    rows = program.rows("counts 12 12")
+    shares = {row["length"]: row["mean"] for row in rows if row["metric"] == "paths.proportion"}
+    return [100 * (shares[11] + shares[12]), 11, 12]
+
+
+COLLAPSE_DOC = "docs/collapse.md"
+FACTS = [
+    Fact("reproduce", "docs/report.md", "BERT {} of {} points, XLNet {} of {}, ALBERT {} of {}, Figure 5 to {}, the box-plot within a factor {}", _reproduced),
+    Fact("fig2", "docs/results.md", "**{} of {} published points agree ({} %).", _agreement),
+    Fact("fig2", "docs/results.md", "published {}, ours {} ± {} ({} standard deviations)", _first_state),
+    Fact("box", "docs/results.md", "lengths {} to {} within {} % of the published medians", _medians),
+    Fact("collapse", COLLAPSE_DOC, "The last local exponent is {} for BERT, {} for ALBERT", _exponents),
+    Fact("collapse", COLLAPSE_DOC, "at layer 12 the tokens of BERT agree to {} decimal places", _digits("bert", "san")),
+    Fact("collapse", COLLAPSE_DOC, "Without it BERT's logarithm is {} times as large ({} against {}), ALBERT's {} times", _without_norms),
+    Fact("collapse", COLLAPSE_DOC, "{} instead of {} for BERT, {} instead of {} for ALBERT, a gain of {} % and {} % in the logarithm", _mlps),
+    Fact("collapse", COLLAPSE_DOC, "ALBERT loses by a factor of {} and {} a layer", _albert_factors),
+    Fact("collapse", COLLAPSE_DOC, "a factor of {} a layer with norms", _xlnet_factor),
+    Fact("collapse", COLLAPSE_DOC, "without it the factor is {}, {} times smaller", _xlnet_without),
+    Fact("tasks", "docs/training.md", "The network has {}; guessing by position {}, the most frequent digit {}.", _task(*SORT, MODEL, POSITION, MAJORITY)),
+    Fact("tasks", "docs/training.md", "The network has {}; the most frequent answer {}.", _task(*HULL, MODEL, MAJORITY)),
+    Fact("tasks", "docs/training.md", "All paths of length {} together ({} of the embedding's {}, and those that begin at biases) sort {} % of the digits", _sort_share),
+    Fact("tasks", "docs/results.md", "(all paths of length 1 alone: {} and {})", lambda p: [*_task(*SORT, ("exact", None, 1))(p), *_task(*MEMORIZE, ("exact", None, 1))(p)]),
+    Fact("counts", "docs/paths.md", "({} % of BERT's have length {} or {}: `rankfall counts 12 12`)", _counted),
+    Fact("collapse", COLLAPSE_DOC, "Their own skip makes no difference ({})", _digits("bert", NO_SKIP)),
+    Fact("collapse", COLLAPSE_DOC, "With it BERT keeps a residual of {} (`san+skip`) or {} (`full`) at layer 12", _kept),
+]
