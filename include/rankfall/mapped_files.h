@@ -11,8 +11,9 @@ namespace rankfall {
 // elsewhere end the process as before.
 RANKFALL_API void guard_mapped_files();
 
-// Throws Error kInput if such a part was read, once for each file. Forward passes call it after every sub-layer; call
-// it before trusting what was computed from files in other ways.
+// Throws Error kInput if such a part was read: of a file in use as long as it is, of a closed one once. Forward passes
+// look for themselves at the files of their weights, after every sub-layer (WeightSource::check); call this before
+// trusting what was computed from files in other ways.
 RANKFALL_API void check_mapped_files();
 
 }  // namespace rankfall

@@ -50,6 +50,9 @@ class RANKFALL_API WeightSource {
   // Says that these rows will be asked for soon; a hint that costs nothing.
   virtual void prefetch(int /*tensor*/, Index /*first*/, Index /*count*/) const {}
 
+  // Throws Error kInput if a file is no longer what it was when it was opened: what was read since may be anything.
+  virtual void check() const {}
+
   // SHA-256 of the files (docs/formats.md), which reads all of them; empty when there are none.
   virtual std::string digest() const { return {}; }
 };

@@ -63,6 +63,7 @@ std::vector<WeightNorms> all_weight_norms(const Network& network, const WeightSo
   std::vector<WeightNorms> norms;
   norms.reserve(network.layers.size());
   for (Index l = 0; l < static_cast<Index>(network.layers.size()); ++l) norms.push_back(weight_norms(loader.load(l)));
+  weights.check();
   return norms;
 }
 

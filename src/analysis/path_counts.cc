@@ -23,6 +23,7 @@ class Biases {
   bool any(const std::optional<TensorSlice>& slice) const {
     if (!slice) return false;
     const LayerWeights<double> loaded({*slice}, network_.tensors, weights_);
+    weights_.check();
     return !loaded.vector(*slice).isZero(0);
   }
 

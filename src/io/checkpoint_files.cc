@@ -200,6 +200,10 @@ std::uint64_t CheckpointFiles::n_bytes() const {
   return n;
 }
 
+void CheckpointFiles::check() const {
+  for (const auto& [name, file] : files_) file->file()->check();
+}
+
 std::string CheckpointFiles::digest() const {
   constexpr std::size_t kPiece = std::size_t{16} << 20;
   const bool release = n_bytes() > kReleaseAbove;
@@ -218,6 +222,7 @@ std::string CheckpointFiles::digest() const {
     }
     digests[static_cast<std::size_t>(i)] = digest.hex();
   });
+  check();
   if (digests.size() == 1) return digests[0];
   std::string all;
   for (const std::string& digest : digests) all += digest + "\n";

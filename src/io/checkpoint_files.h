@@ -32,6 +32,8 @@ class CheckpointFiles {
   const std::string& where() const { return where_; }  // the file, or the index
   std::uint64_t n_bytes() const;                       // of all files
 
+  void check() const;  // each file (MappedFile::check)
+
   // Of the file; of several, the SHA-256 of their SHA-256s, each with a newline after it, in the order of their names.
   std::string digest() const;
 

@@ -27,6 +27,7 @@ namespace {
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {
@@ -38,11 +39,30 @@ class Descriptor {
   int fd_;
 };
 
+// What a write to a file, or its being cut, changes.
+struct Stamp {
+  std::uint64_t size = 0;
+  std::int64_t seconds = 0, nanoseconds = 0;
+  bool operator==(const Stamp&) const = default;
+};
+
+Stamp stamp_of(const struct stat& info) {
+  return {.size = static_cast<std::uint64_t>(info.st_size),
+          .seconds = info.st_mtim.tv_sec,
+          .nanoseconds = info.st_mtim.tv_nsec};
+}
+
 }  // namespace
+
+// The descriptor stays open: the name may come to mean another file.
+struct MappedFile::Opened {
+  Descriptor file;
+  Stamp stamp;
+};
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
   // O_NONBLOCK: opening a fifo for reading would otherwise wait for a writer. Regular files ignore it.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0) throw file_error(path, "cannot be opened", errno);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) throw file_error(path, "cannot be examined", errno);
@@ -53,21 +73,33 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (start == MAP_FAILED) throw file_error(path, "cannot be mapped into memory", errno);
   try {
-    return std::shared_ptr<const MappedFile>(new MappedFile(path, {static_cast<const std::byte*>(start), size}));
+    Opened opened{.file = std::move(file), .stamp = stamp_of(info)};
+    return std::shared_ptr<const MappedFile>(
+        new MappedFile(path, std::move(opened), {static_cast<const std::byte*>(start), size}));
   } catch (...) {
     ::munmap(start, size);
     throw;
   }
 }
 
-MappedFile::MappedFile(std::filesystem::path path, std::span<const std::byte> bytes)
+MappedFile::MappedFile(std::filesystem::path path, Opened opened, std::span<const std::byte> bytes)
     : path_(std::move(path)),
+      opened_(std::make_unique<const Opened>(std::move(opened))),
       bytes_(bytes),
       guarded_(guard_range(bytes.data(), bytes.size(), std::filesystem::absolute(path_).string())) {}
 
 MappedFile::~MappedFile() {
   unguard_range(guarded_);
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void MappedFile::check() const {
+  struct stat info {};
+  const bool known = ::fstat(opened_->file.get(), &info) == 0;
+  const Stamp now = known ? stamp_of(info) : opened_->stamp;
+  if (now == opened_->stamp && !guarded_->damaged) return;
+  guarded_->said = true;
+  throw Error(ErrorKind::kInput, what_changed(path_.string(), opened_->stamp.size, now.size));
 }
 
 void MappedFile::release(std::span<const std::byte> part) const {

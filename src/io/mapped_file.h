@@ -13,7 +13,7 @@ struct GuardedRange;
 bool is_there(const std::filesystem::path& path);
 
 // A regular file mapped into memory, read-only; spans into bytes() are valid while the MappedFile lives. Thread-safe.
-// A file that somebody shortens while it is mapped: see rankfall/mapped_files.h.
+// A file that somebody writes to or shortens while it is mapped: check(), and rankfall/mapped_files.h.
 class MappedFile {
  public:
   // Throws Error (kInput) if the file is missing, empty, unreadable, or not a regular file. Never blocks on a fifo.
@@ -26,6 +26,9 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::filesystem::path& path() const { return path_; }
 
+  // Throws Error (kInput) if the file was written to, or cut, since it was opened.
+  void check() const;
+
   // Lets the kernel take back the whole pages inside `part`, a part of bytes(). Its bytes stay valid: they are read
   // from the file again when touched.
   void release(std::span<const std::byte> part) const;
@@ -34,9 +37,11 @@ class MappedFile {
   void prefetch(std::span<const std::byte> part) const;
 
  private:
-  MappedFile(std::filesystem::path path, std::span<const std::byte> bytes);
+  struct Opened;  // the descriptor and what it said
+  MappedFile(std::filesystem::path path, Opened opened, std::span<const std::byte> bytes);
 
   std::filesystem::path path_;
+  std::unique_ptr<const Opened> opened_;
   std::span<const std::byte> bytes_;
   GuardedRange* guarded_;
 };

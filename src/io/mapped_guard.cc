@@ -6,6 +6,7 @@
 #include <mutex>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -27,21 +28,38 @@ std::mutex& range_mutex() {
   return mutex;
 }
 
+// Messages about files that were closed before anybody asked. Under the lock.
+std::vector<std::string>& unsaid() {
+  static auto& messages = *new std::vector<std::string>;
+  return messages;
+}
+
+// The range an address lies in. A range may be given up, and used for another file, between two of these lines: its
+// begin is written first when it is taken and last when it is given up, so a pair is sound if begin is still the same.
+GuardedRange* range_of(std::uintptr_t address, std::uintptr_t& end) {
+  for (GuardedRange* range = ranges.load(std::memory_order_acquire); range; range = range->next) {
+    std::uintptr_t begin = 0;
+    do {
+      begin = range->begin.load();
+      end = range->end.load();
+    } while (range->begin.load() != begin);
+    if (begin != 0 && address >= begin && address < end) return range;
+  }
+  return nullptr;
+}
+
 // Zeros from the fault to the end of the file's range: what lies behind it is gone too, or nobody may use it anyway.
 bool patch(std::uintptr_t address) {
-  for (GuardedRange* range = ranges.load(std::memory_order_acquire); range; range = range->next) {
-    const std::uintptr_t begin = range->begin.load();
-    const std::uintptr_t end = range->end.load();
-    if (address < begin || address >= end) continue;
-    const std::uintptr_t first = address / page_size * page_size;
-    void* zeros =
-        mmap(reinterpret_cast<void*>(first), end - first, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    if (zeros == MAP_FAILED) return false;
-    range->damaged.store(true);
-    any_damaged.store(true);
-    return true;
-  }
-  return false;
+  std::uintptr_t end = 0;
+  GuardedRange* range = range_of(address, end);
+  if (!range) return false;
+  const std::uintptr_t first = address / page_size * page_size;
+  void* zeros =
+      mmap(reinterpret_cast<void*>(first), end - first, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (zeros == MAP_FAILED) return false;
+  range->damaged.store(true);
+  any_damaged.store(true);
+  return true;
 }
 
 extern "C" void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
@@ -54,32 +72,36 @@ extern "C" void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
   errno = saved;
 }
 
-std::string what_happened(const GuardedRange& range) {
+std::string message(const GuardedRange& range) {
+  const std::uint64_t size = range.end.load() - range.begin.load();
   std::error_code error;
   const auto now = std::filesystem::file_size(range.path, error);
-  const std::string cause = error              ? "it can no longer be examined"
-                            : now < range.size ? fmt::format(
-                                                     "it had {} bytes and has {} now; another program may be "
-                                                     "writing or downloading it",
-                                                     range.size, now)
-                                               : "a part of it cannot be read; the disk may be failing, or another "
-                                                 "program may be writing it";
-  return fmt::format("{}: changed while it was being read: {}", printable(range.path), cause);
+  return what_changed(range.path, size, error ? size : now);
 }
 
 }  // namespace
 
+std::string what_changed(const std::string& path, std::uint64_t size_before, std::uint64_t size_now) {
+  const std::string cause =
+      size_now != size_before
+          ? fmt::format("it had {} bytes and has {} now; another program may be writing or downloading it", size_before,
+                        size_now)
+          : "another program may have written to it, or a part of it cannot be read from the disk";
+  return fmt::format("{}: changed while it was being read: {}", printable(path), cause);
+}
+
 GuardedRange* guard_range(const void* begin, std::size_t size, std::string path) {
   const std::lock_guard lock(range_mutex());
   GuardedRange* range = ranges.load();
-  while (range && (range->taken || range->damaged)) range = range->next;
+  while (range && range->taken) range = range->next;
   const bool fresh = range == nullptr;
   if (fresh) range = new GuardedRange;
   range->taken = true;
   range->path = std::move(path);
-  range->size = size;
-  range->end = reinterpret_cast<std::uintptr_t>(begin) + size;
+  range->damaged = false;
+  range->said = false;
   range->begin = reinterpret_cast<std::uintptr_t>(begin);
+  range->end = reinterpret_cast<std::uintptr_t>(begin) + size;
   if (fresh) {
     range->next = ranges.load();
     ranges.store(range, std::memory_order_release);
@@ -89,6 +111,7 @@ GuardedRange* guard_range(const void* begin, std::size_t size, std::string path)
 
 void unguard_range(GuardedRange* range) {
   const std::lock_guard lock(range_mutex());
+  if (range->damaged && !range->said) unsaid().push_back(message(*range));
   range->end = 0;
   range->begin = 0;
   range->taken = false;
@@ -109,10 +132,14 @@ void check_mapped_files() {
   if (!any_damaged.load(std::memory_order_relaxed)) return;
   const std::lock_guard lock(range_mutex());
   for (GuardedRange* range = ranges.load(); range; range = range->next) {
-    if (!range->damaged.exchange(false)) continue;
-    throw Error(ErrorKind::kInput, what_happened(*range));
+    if (!range->taken || !range->damaged) continue;
+    range->said = true;
+    throw Error(ErrorKind::kInput, message(*range));
   }
-  any_damaged = false;
+  if (unsaid().empty()) return;
+  const std::string text = std::move(unsaid().back());
+  unsaid().pop_back();
+  throw Error(ErrorKind::kInput, text);
 }
 
 }  // namespace rankfall

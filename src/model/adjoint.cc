@@ -200,6 +200,7 @@ std::vector<std::vector<AdjointShares>> adjoint_shares(const Network& network, c
         domain.leave();
       });
     }
+    weights.check();
     each_sample([&](std::size_t s) {
       for (std::size_t l = recorders[s].layers.size(); l-- > 0;) {
         const FrozenLayer& f = recorders[s].layers[l];

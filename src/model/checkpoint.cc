@@ -39,6 +39,8 @@ class CheckpointWeights final : public WeightSource {
     entry.file->file()->prefetch(bytes_of(entry, first, count));
   }
 
+  void check() const override { files_->check(); }
+
   std::string digest() const override { return files_->digest(); }
 
  private:

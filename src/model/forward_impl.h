@@ -26,6 +26,7 @@ std::vector<Matrix<T>> input_states(const Network& network, const WeightSource& 
     const auto i = static_cast<std::size_t>(s);
     states[i] = input_state<T>(network, weights, stages, samples[i]);
   });
+  weights.check();
   return states;
 }
 
@@ -47,6 +48,7 @@ void run_samples(const Network& network, const WeightSource& weights, std::span<
     states[i] = domains[i].norm_with(norm_weights, *network.final_norm, NormPlace::kFinal, std::move(states[i]));
     if (network.final_norm_in_state) domains[i].hidden(network.sizes.n_blocks, states[i]);
   });
+  weights.check();
 }
 
 inline void check_observers(std::size_t n_observers, std::size_t n_samples) {
@@ -75,6 +77,7 @@ std::vector<Matrix<T>> apply_head(const Network& network, const WeightSource& we
     const auto i = static_cast<std::size_t>(s);
     outputs[i] = linear<T>(last_states[i], head.matrix(network.head->w), head.vector(network.head->b));
   });
+  weights.check();
   return outputs;
 }
 

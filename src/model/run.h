@@ -6,7 +6,6 @@
 #include "model/layer_loader.h"
 #include "model/step.h"
 #include <rankfall/forward.h>
-#include <rankfall/mapped_files.h>
 
 namespace rankfall {
 
@@ -48,7 +47,7 @@ void run(const Network& network, const WeightSource& source, std::span<typename 
       x = step(d, *loaded.layer, std::move(x));
       if constexpr (requires { d.leave(); }) d.leave();
     });
-    check_mapped_files();
+    source.check();
     done += flops_of(*loaded.layer, max_tokens);
     if (options.progress) options.progress(done, total, "forward pass");
   }

@@ -1,5 +1,6 @@
 #include "model/checkpoint.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -128,6 +129,30 @@ TEST(Checkpoint, AFileThatShrinksIsAnError) {
     EXPECT_THAT(input_error([&] { in_place ? void(last_state<float>(model)) : void(last_state<double>(model)); }),
                 HasSubstr("changed while it was being read"));
   }
+}
+
+// While the pass runs: its observer overwrites a weight in place, which no signal tells.
+TEST(Checkpoint, AFileThatIsOverwrittenIsAnError) {
+  struct Overwriter : Observer<double> {
+    fs::path path;
+    Needs needs() const override { return {.hidden = true}; }
+    void hidden(Index state, const MatrixRef<double>& /*x*/) override {
+      if (state != 1) return;
+      std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(-4, std::ios::end) << "oops";
+    }
+  };
+  const TempDir dir;
+  std::filesystem::copy(kFamilies / "bert", dir.path());
+  Overwriter overwriter;
+  overwriter.path = dir.path() / "model.safetensors";
+  fs::permissions(overwriter.path, fs::perms::owner_write, fs::perm_options::add);
+  fs::last_write_time(overwriter.path, fs::last_write_time(overwriter.path) - std::chrono::hours(1));
+  const Model model = open_checkpoint(dir.path());
+  Observer<double>* const observers[] = {&overwriter};
+  const std::vector<Sample> samples = {sample_for(model.network)};
+  EXPECT_THAT(input_error([&] { forward<double>(model.network, *model.weights, samples, observers); }),
+              HasSubstr("model.safetensors: changed while it was being read"));
 }
 
 TEST(Checkpoint, NamesMayHaveAPrefix) {
