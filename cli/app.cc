@@ -23,6 +23,7 @@ namespace rankfall::cli {
 namespace {
 
 constexpr int kUsage = 2;
+constexpr int kInput = 3;
 constexpr int kNoMemory = 4;
 constexpr int kBug = 70;
 
@@ -31,22 +32,28 @@ int fail(int code, std::string text) {
   return code;
 }
 
-// What the man page and the completion of a shell ask of each program: --man-sections, and --complete WORD..., which
-// may stand behind a command. False if it is neither.
+// What the man page and the completion of a shell ask of each program: --man-sections, --complete WORD..., and, of
+// rankfall-train by the other program, COMMAND --complete =WORD..., marked since CLI11 takes "--" for itself. False if
+// it is none of these.
 bool describe(int argc, char** argv, CLI::App& app) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 1 && words[0] == "--man-sections") {
     write_stdout(man_sections(app));
     return true;
   }
-  const auto found =
-      std::find(words.begin(), words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words)), "--complete");
-  if (found == words.begin() + std::min<std::ptrdiff_t>(2, std::ssize(words))) return false;
-  words.erase(found);
+  if (words.size() > 1 && words[1] == "--complete") {
+    words.erase(words.begin() + 1);
+    for (auto word = words.begin() + 1; word != words.end(); ++word) word->erase(0, 1);
+  } else if (!words.empty() && words[0] == "--complete") {
+    words.erase(words.begin());
+  } else {
+    return false;
+  }
   const auto elsewhere = app.get_subcommands([&](const CLI::App* command) {
     return words.size() > 1 && command->get_name() == words[0] && is_elsewhere(*command);
   });
   if (!elsewhere.empty()) {
+    for (auto word = words.begin() + 1; word != words.end(); ++word) word->insert(0, 1, '=');
     words.insert(words.begin() + 1, "--complete");
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app.parse(words);
@@ -56,9 +63,7 @@ bool describe(int argc, char** argv, CLI::App& app) {
   return true;
 }
 
-}  // namespace
-
-int run_app(int argc, char** argv, const char* name, const char* description, void (*add)(CLI::App& app)) {
+int run(int argc, char** argv, const char* name, const char* description, void (*add)(CLI::App& app)) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error that is said, not the end
   guard_mapped_files();
   CLI::App app{description, name};
@@ -86,13 +91,20 @@ int run_app(int argc, char** argv, const char* name, const char* description, vo
   } catch (const std::bad_alloc&) {
     rlimit space{};
     const bool limited = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
-    fail(kNoMemory, fmt::format("out of memory{}; fewer samples or tokens, or a smaller model, need less",
-                                limited ? fmt::format(" (ulimit -v allows {} MB)", space.rlim_cur >> 20) : ""));
-    std::fflush(nullptr);
-    _exit(kNoMemory);  // at once: threads of OpenBLAS may be asking for memory for ever, and exit() waits for them
+    return fail(kNoMemory, fmt::format("out of memory{}; fewer samples or tokens, or a smaller model, need less",
+                                       limited ? fmt::format(" (ulimit -v allows {} MB)", space.rlim_cur >> 20) : ""));
   } catch (const std::exception& error) {
     return fail(kBug, fmt::format("internal error: {}\nThis is a bug in rankfall; please report it.", error.what()));
   }
+}
+
+}  // namespace
+
+void run_app(int argc, char** argv, const char* name, const char* description, void (*add)(CLI::App& app)) {
+  int code = run(argc, argv, name, description, add);
+  if (std::fflush(stdout) != 0 && code == 0) code = fail(kInput, "standard output: cannot be written");
+  std::fflush(nullptr);
+  _exit(code);  // at once: threads of OpenBLAS may be asking for memory for ever, and exit() waits for them
 }
 
 }  // namespace rankfall::cli

@@ -33,31 +33,34 @@ std::uint64_t available_memory() {
   return 0;
 }
 
-// The tightest limit from this process's control group up to the root; version 2, or 1 where there is no 2.
-std::optional<std::uint64_t> group_limit(std::uint64_t physical) {
-  std::ifstream file("/proc/self/cgroup");
+}  // namespace
+
+std::optional<std::uint64_t> group_memory_limit(const std::string& membership, const std::string& groups,
+                                                std::uint64_t physical) {
+  std::ifstream file(membership);
   std::optional<std::uint64_t> least;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; std::getline(file, line);) {  // "0::/a/b", or "4:memory:/a/b" of version 1
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     if (!controllers.empty() && controllers != "memory") continue;
-    const std::string root = controllers.empty() ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    const std::string root = groups + (controllers.empty() ? "" : "/memory");
     const std::string name = controllers.empty() ? "/memory.max" : "/memory.limit_in_bytes";
     for (std::string group = line.substr(second + 1);;) {
+      if (group == "/") group.clear();
       std::string file_name = root;
-      if (group != "/") file_name += group;
-      const auto limit = number_in(file_name += name);
+      file_name += group;
+      file_name += name;
+      const auto limit = number_in(file_name);
       if (limit && *limit < physical) least = std::min(least.value_or(*limit), *limit);
-      if (group.empty() || group == "/") break;
-      group.resize(group.rfind('/'));
+      const auto parent = group.rfind('/');
+      if (parent == std::string::npos) break;
+      group.resize(parent);
     }
   }
   return least;
 }
-
-}  // namespace
 
 std::uint64_t MemoryLimits::allowed() const {
   return std::min({physical, address_space.value_or(physical), group.value_or(physical)});
@@ -70,7 +73,7 @@ MemoryLimits memory_limits() {
   limits.available = available_memory();
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) limits.address_space = space.rlim_cur;
-  limits.group = group_limit(limits.physical);
+  limits.group = group_memory_limit("/proc/self/cgroup", "/sys/fs/cgroup", limits.physical);
   return limits;
 }
 

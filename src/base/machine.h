@@ -20,6 +20,11 @@ struct MemoryLimits {
 
 MemoryLimits memory_limits();
 
+// The tightest limit below `physical` from the control group that a file as /proc/self/cgroup names up to the root;
+// `groups` is where they are mounted (/sys/fs/cgroup). Version 2, or 1.
+std::optional<std::uint64_t> group_memory_limit(const std::string& membership, const std::string& groups,
+                                                std::uint64_t physical);
+
 int cores_of_machine();
 int cores_allowed();  // by the affinity mask (taskset, containers)
 

@@ -44,14 +44,17 @@ void reserve_buffers(int n_threads, int n_before) {
   for (void* buffer : buffers) blas_memory_free(buffer);
 }
 
-// For as many threads as rankfall has now; once for each larger number.
+// For as many threads as rankfall has now; once for each larger number. OpenBLAS's pool has room for twice the threads
+// it was built for, 64 with Debian, and it warns where it is asked for more.
 void reserve_buffers() {
+  constexpr int kMost = 48;
   static std::mutex mutex;
   static int n_reserved = 0;
   const std::lock_guard lock(mutex);
-  if (threads() <= n_reserved) return;
-  reserve_buffers(threads(), n_reserved);
-  n_reserved = threads();
+  const int n_threads = std::min(threads(), kMost);
+  if (n_threads <= n_reserved) return;
+  reserve_buffers(n_threads, n_reserved);
+  n_reserved = n_threads;
 }
 
 CBLAS_TRANSPOSE blas_transpose(bool transpose) { return transpose ? CblasTrans : CblasNoTrans; }

@@ -29,7 +29,8 @@ double working_set(const SubLayer& layer, double n_tokens, double d_model) {
   if (const auto* attention = std::get_if<Attention>(&layer.f)) {
     const double width = static_cast<double>(attention->n_heads * attention->d_head);
     n += 4 * n_tokens * width;
-    n += 3 * static_cast<double>(kQueryRows) * n_tokens;
+    const bool tiled = n_tokens > static_cast<double>(kTiledAbove);
+    n += 3 * static_cast<double>(kQueryRows) * (tiled ? static_cast<double>(kTileKeys) : n_tokens);
     if (std::holds_alternative<XlnetPositions>(attention->positions)) n += 2 * n_tokens * (width + d_model);
   } else if (const auto* mlp = std::get_if<Mlp>(&layer.f)) {
     n += n_tokens * static_cast<double>(mlp->up.n_out() * (mlp->gate ? 2 : 1));
@@ -65,13 +66,16 @@ void check_memory(const Network& network, const MemoryPlan& plan) {
   const MemoryLimits limits = memory_limits();
   const double present = static_cast<double>(limits.allowed());
   if (needed <= present) return;
+  // What no such machine can do is a matter of the command; what a limit forbids may be done without the limit.
+  const bool limited = needed <= static_cast<double>(limits.physical);
   throw Error(
-      ErrorKind::kUsage,
-      fmt::format("{} samples of {} tokens{} need about {:.1f} GB of memory; {} {:.1f} GB. Fewer samples or "
-                  "tokens (--samples, --tokens) or a smaller model fit",
-                  plan.n_samples, plan.n_tokens, plan.whole_attention ? ", with whole attention matrices," : "",
-                  needed / 1e9, limits.allowed() < limits.physical ? "this process may have" : "this machine has",
-                  present / 1e9));
+      limited ? ErrorKind::kNumerical : ErrorKind::kUsage,
+      fmt::format("{}{} samples of {} tokens{} need about {:.1f} GB of memory; {} {:.1f} GB. Fewer samples or tokens "
+                  "(--samples, --tokens) or a smaller model fit",
+                  limited ? "out of memory: " : "", plan.n_samples, plan.n_tokens,
+                  plan.whole_attention ? ", with whole attention matrices," : "", needed / 1e9,
+                  limited ? "this process may have (ulimit -v, or its container)" : "this machine has",
+                  (limited ? present : static_cast<double>(limits.physical)) / 1e9));
 }
 
 }  // namespace rankfall

@@ -3,9 +3,8 @@
 
 int main(int argc, char** argv) {
   using namespace rankfall;
-  return cli::run_app(argc, argv, "rankfall", "rankfall-train: training for rankfall, which starts it",
-                      [](CLI::App& app) {
-                        train::add_train_command(app);
-                        train::add_circle_command(app);
-                      });
+  cli::run_app(argc, argv, "rankfall", "rankfall-train: training for rankfall, which starts it", [](CLI::App& app) {
+    train::add_train_command(app);
+    train::add_circle_command(app);
+  });
 }

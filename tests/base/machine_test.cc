@@ -1,5 +1,9 @@
 #include "base/machine.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -33,6 +37,55 @@ TEST(Machine, TheLimitOnAddressesIsSeen) {
   setrlimit(RLIMIT_AS, &before);
   EXPECT_EQ(seen, std::uint64_t{1} << 46);
   EXPECT_EQ(memory_limits().address_space.has_value(), before.rlim_cur != RLIM_INFINITY);
+}
+
+class ControlGroups : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "rankfall-groups-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((root_ / name).parent_path());
+    std::ofstream(root_ / name) << text << '\n';
+  }
+  std::optional<std::uint64_t> limit() const {
+    return group_memory_limit((root_ / "membership").string(), (root_ / "groups").string(), 1000);
+  }
+
+ private:
+  std::filesystem::path root_;
+};
+
+TEST_F(ControlGroups, TheTightestUpToTheRootCounts) {
+  EXPECT_EQ(limit(), std::nullopt) << "no such file";
+  write("membership", "0::/a/b/c");
+  EXPECT_EQ(limit(), std::nullopt);
+  write("groups/a/b/c/memory.max", "max");
+  EXPECT_EQ(limit(), std::nullopt);
+  write("groups/a/b/memory.max", "500");
+  EXPECT_EQ(limit(), 500U);
+  write("groups/a/memory.max", "400");
+  EXPECT_EQ(limit(), 400U);
+  write("groups/memory.max", "300");
+  EXPECT_EQ(limit(), 300U);
+  write("groups/a/b/c/memory.max", "200");
+  EXPECT_EQ(limit(), 200U);
+  write("membership", "0::/");
+  EXPECT_EQ(limit(), 300U);
+}
+
+TEST_F(ControlGroups, VersionOneAndOtherLines) {
+  write("membership", "12:cpu,cpuacct:/a\n4:memory:/docker/x\n1:name=systemd:/\nnonsense");
+  write("groups/memory/docker/x/memory.limit_in_bytes", "700");
+  write("groups/memory/memory.limit_in_bytes", "9223372036854771712");  // no limit
+  write("groups/a/memory.max", "5");
+  EXPECT_EQ(limit(), 700U);
+  write("groups/memory/docker/x/memory.limit_in_bytes", "-7");
+  EXPECT_EQ(limit(), std::nullopt);
 }
 
 }  // namespace
