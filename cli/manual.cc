@@ -131,7 +131,8 @@ void add_values(const CLI::Option& option, std::vector<std::string>& out) {
   const auto choices = choices_of(option);
   out.insert(out.end(), choices.begin(), choices.end());
   const std::string type = option.get_type_name();
-  if (choices.empty() && !type.starts_with("INT") && !type.starts_with("UINT") && !type.starts_with("FLOAT")) {
+  const auto names = [&](const char* kind) { return type.find(kind) != std::string::npos; };
+  if (choices.empty() && (option.get_positional() || names("FILE") || names("DIR") || names("PATH"))) {
     out.emplace_back("FILES");
   }
   if (option.get_name(true, false) == "MODEL") {

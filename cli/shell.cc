@@ -14,23 +14,19 @@ namespace {
 constexpr const char* kBash = R"(_rankfall() {
   local line=${COMP_LINE:0:COMP_POINT} current skip word
   local -a words
-  read -ra words <<< "$line"
-  [[ $line == *' ' ]] && words+=('')
+  read -a words <<< "$line" # takes escapes off
+  [[ $line == *' ' && $line != *'\ ' ]] && words+=('')
   current=${words[${#words[@]} - 1]}
   COMPREPLY=()
   while IFS= read -r word; do
     if [[ $word == FILES ]]; then
-      compopt -o filenames 2> /dev/null # quotes what needs it
-      while IFS= read -r word; do
-        if [[ -d $word ]]; then word+=/; fi
-        COMPREPLY+=("$word")
-      done < <(compgen -f -- "$current")
+      compopt -o filenames 2> /dev/null # quotes what needs it, and marks folders
+      while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$current")
     else
       COMPREPLY+=("$word")
     fi
   done < <("${words[0]}" --complete "${words[@]:1}" 2> /dev/null)
-  [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2> /dev/null
-  skip=${COMP_WORDS[COMP_CWORD]}
+  skip=${COMP_WORDS[COMP_CWORD]//\\/}
   [[ $skip == [:=@] ]] && skip=
   skip=${current%"$skip"}
   COMPREPLY=("${COMPREPLY[@]#"$skip"}")

@@ -26,8 +26,10 @@ cd "$dir/files"
 offer() {
   COMP_LINE=$1
   COMP_POINT=${#1}
-  # As readline breaks words.
-  local last=${1##*[ :=@]}
+  # As readline breaks words: not at a blank that is escaped.
+  local last=${1//\\ /$'\1'}
+  last=${last##*[ :=@]}
+  last=${last//$'\1'/\\ }
   COMP_WORDS=(rankfall "$last")
   COMP_CWORD=1
   _rankfall
@@ -42,11 +44,16 @@ expect "a number has no choices" "" "$(offer 'rankfall measure --seed ')"
 expect "files" "some.json" "$(offer 'rankfall measure --text some')"
 expect "presets" "bert-base@init" "$(offer 'rankfall measure bert-ba')"
 expect "words that readline breaks" "init" "$(offer 'rankfall measure bert-base@')"
-expect "folders" "models/" "$(offer 'rankfall measure mod')"
+expect "folders, which readline marks" "models" "$(offer 'rankfall measure mod')"
+expect "names with blanks" "text one.txt" "$(offer 'rankfall measure --text text\ o')"
+expect "a text that is no file" "" "$(offer 'rankfall report some.json --title ')"
 expect "shells" "bash fish zsh" "$(offer 'rankfall completion ')"
 expect "nothing" "" "$(offer 'rankfall nonsense --x')"
 if "$rankfall" train --help > /dev/null 2>&1; then
   expect "the other program's options" "--epochs" "$(offer 'rankfall train sort --epo')"
+  expect "all of them" "--epochs" "$(offer 'rankfall train sort --' | tr ' ' '\n' | grep -x -e --epochs)"
+  expect "its tasks" "sort" "$(offer 'rankfall train so')"
+  expect "its folders" "models" "$(offer 'rankfall train sort -o mod')"
   "$rankfall" manual | grep -q 'SS "rankfall train"' || expect "the manual has train" yes no
 fi
 for shell in zsh fish; do
