@@ -154,9 +154,16 @@ void check_beside(const std::vector<Sample>& samples, const std::string& where) 
   }
 }
 
-void drop_unused_segments(const Network& network, Inputs& inputs, const std::string& where) {
+bool uses_segments(const Network& network) {
   const auto* tokens = std::get_if<TokenInput>(&network.input.source);
-  const bool used = (tokens && tokens->segments) || network.family == "xlnet";
+  return (tokens && tokens->segments) || std::ranges::any_of(network.layers, [](const SubLayer& layer) {
+           const auto* attention = std::get_if<Attention>(&layer.f);
+           return attention && std::holds_alternative<XlnetPositions>(attention->positions);
+         });
+}
+
+void drop_unused_segments(const Network& network, Inputs& inputs, const std::string& where) {
+  const bool used = uses_segments(network);
   bool dropped = false;
   for (Sample& sample : inputs.samples) {
     if (used || sample.segments.empty()) continue;
