@@ -26,6 +26,46 @@ std::array<std::filesystem::path, 2> training_places() {
   return {folder / kTraining, folder / RANKFALL_BIN_TO_LIBEXEC / kTraining};
 }
 
+// SIGINT and SIGTERM wait for as long as this lives, so that a child that is stopping is not left alone. Who ignores
+// them goes on doing so.
+class Stop {
+ public:
+  Stop() {
+    asked = 0;
+    struct sigaction action {};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      sigaction(kSignals.at(i), nullptr, &before_.at(i));
+      if (before_.at(i).sa_handler != SIG_IGN) sigaction(kSignals.at(i), &action, nullptr);
+    }
+  }
+  ~Stop() {
+    restore();
+    if (asked != 0) std::raise(asked);
+  }
+  Stop(const Stop&) = delete;
+  Stop& operator=(const Stop&) = delete;
+
+  void restore() const {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals.at(i), &before_.at(i), nullptr);
+  }
+  static int signal() { return asked; }
+  static bool from_terminal() { return terminal != 0; }  // which sent it to the child, too
+
+ private:
+  static void on_signal(int signal, siginfo_t* info, void* /*context*/) {
+    asked = signal;
+    terminal = info->si_code == SI_KERNEL ? 1 : 0;
+  }
+
+  static constexpr std::array<int, 2> kSignals = {SIGINT, SIGTERM};
+  static volatile std::sig_atomic_t asked, terminal;
+  std::array<struct sigaction, 2> before_{};
+};
+volatile std::sig_atomic_t Stop::asked = 0;
+volatile std::sig_atomic_t Stop::terminal = 0;
+
 }  // namespace
 
 std::filesystem::path this_program() {
@@ -80,10 +120,12 @@ int run_self(const std::vector<std::string>& arguments, const std::function<void
   for (std::string& argument : all) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   const pid_t parent = getpid();
+  const Stop stop;
   const pid_t child = fork();
   if (child < 0) throw Error(ErrorKind::kUsage, fmt::format("cannot start {}: {}", all[0], std::strerror(errno)));
   if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    stop.restore();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);   // its files are whole at any moment, and its locks go with it
     if (getppid() != parent) _exit(1);  // it ended before prctl
     const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
@@ -92,11 +134,16 @@ int run_self(const std::vector<std::string>& arguments, const std::function<void
   }
   const auto begin = std::chrono::steady_clock::now();
   int status = 0;
+  bool told = false;
   for (;;) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child) break;
     if (ended < 0 && errno != EINTR)
       throw Error(ErrorKind::kUsage, fmt::format("waiting for {}: {}", all[0], std::strerror(errno)));
+    if (Stop::signal() != 0 && !told) {
+      if (!Stop::from_terminal()) kill(child, Stop::signal());
+      told = true;
+    }
     if (waiting) waiting(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -93,6 +95,15 @@ Index index_of(const std::map<std::string, std::string>& metadata, const std::st
   return value;
 }
 
+// False if another process has the lock, and a second later still. One that was killed may take a moment to go.
+bool lock_soon(int fd) {
+  for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i) {
+    if (i == 20) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return true;
+}
+
 }  // namespace
 
 TrainingFiles::TrainingFiles(std::filesystem::path directory) : directory_(std::move(directory)) {
@@ -104,7 +115,7 @@ TrainingFiles::TrainingFiles(std::filesystem::path directory) : directory_(std::
   }
   // A lock on the directory itself: nothing is left behind, however the process ends.
   lock_ = open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  if (lock_ >= 0 && !lock_soon(lock_)) {
     close(lock_);
     throw Error(ErrorKind::kUsage,
                 fmt::format("{}: another training is writing to this directory", directory_.string()));

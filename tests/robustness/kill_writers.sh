@@ -9,6 +9,7 @@ rankfall=$(readlink -f -- "$1")
 kills=${2:-12}
 dir=$(mktemp -d)
 trap 'rm -rf -- "$dir"' EXIT
+trap 'echo "FAILED: line $LINENO: $BASH_COMMAND" >&2' ERR
 cd -- "$dir"
 RANDOM=$$
 echo "RANDOM=$$ repeats the moments as far as the machine does"
@@ -32,23 +33,37 @@ printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' one two three four > mode
 printf 'one two three\nfour two one\n' > one.txt
 printf 'three three four\n' > two.txt
 
-# writer NAME FILE 0|1: runs the command that writes FILE, in one of two ways.
+writers=(measure csv collapse paths list counts bounds audit capture parity tokens report)
+if "$rankfall" train sort --quick --train 60 --eval 10 --layers 1 --epochs 1 --quiet -o trained > /dev/null 2>&1; then
+  writers+=(effectiveness)
+fi
+
+# writer NAME FILE 0|1: command=(...) that writes FILE, in one of two ways. An array, not a function that runs it: a shell
+# in between would end before the program does, and what was looked at would still change.
 writer() {
-  local seed=(--seed "$3")
+  local seed=(--seed "$3") one_of
   case $1 in
-    measure) "$rankfall" measure "${small[@]}" "${seed[@]}" -o "$2" ;;
-    csv) "$rankfall" measure "${small[@]}" "${seed[@]}" -o "$2" ;;
-    collapse) "$rankfall" collapse "${small[@]}" "${seed[@]}" -o "$2" ;;
-    paths) "$rankfall" paths "${small[@]}" "${seed[@]}" --lengths -o "$2" ;;
-    counts) "$rankfall" counts "$((3 + $3))" 4 -q -o "$2" ;;
-    bounds) "$rankfall" bounds "${small[@]}" "${seed[@]}" -o "$2" ;;
-    audit) "$rankfall" audit --claims 1 --seconds 0.1 -q "${seed[@]}" -o "$2" ;;
-    capture) "$rankfall" capture "${small[@]}" "${seed[@]}" -o "$2" ;;
-    parity) "$rankfall" parity bert-tiny@init --ids ids.json --reference "reference$3.safetensors" -q -o "$2" ;;
-    tokens) "$rankfall" tokens model --text "$([[ $3 == 0 ]] && echo one.txt || echo two.txt)" -q -o "$2" ;;
-    report) "$rankfall" report "$([[ $3 == 0 ]] && echo input.json || echo input2.json)" --no-charts -o "$2" ;;
+    measure | csv) command=(measure "${small[@]}" "${seed[@]}" -o "$2") ;;
+    collapse) command=(collapse "${small[@]}" "${seed[@]}" -o "$2") ;;
+    paths) command=(paths "${small[@]}" "${seed[@]}" --lengths -o "$2") ;;
+    list) command=(paths "san:layers=3,heads=2,dim=8" --samples 1 --tokens 6 -q "${seed[@]}" --list -o "$2") ;;
+    counts) command=(counts "$((3 + $3))" 4 -q -o "$2") ;;
+    bounds) command=(bounds "${small[@]}" "${seed[@]}" -o "$2") ;;
+    audit) command=(audit --claims 1 --seconds 0.1 -q "${seed[@]}" -o "$2") ;;
+    effectiveness) command=(effectiveness trained "${seed[@]}" -q -o "$2") ;;
+    capture) command=(capture "${small[@]}" "${seed[@]}" -o "$2") ;;
+    parity) command=(parity bert-tiny@init --ids ids.json --reference "reference$3.safetensors" -q -o "$2") ;;
+    tokens)
+      one_of=(one.txt two.txt)
+      command=(tokens model --text "${one_of[$3]}" -q -o "$2")
+      ;;
+    report)
+      one_of=(input.json input2.json)
+      command=(report "${one_of[$3]}" --charts charts -o "$2")
+      ;;
     *) return 99 ;;
   esac
+  command=("$rankfall" "${command[@]}")
 }
 
 # moment SECONDS: a random moment within a run of that length, every second one about its end.
@@ -64,7 +79,7 @@ seconds_of() {
 
 signals=(KILL INT TERM)
 n_hits=0
-for name in measure csv collapse paths counts bounds audit capture parity tokens report; do
+for name in "${writers[@]}"; do
   case $name in
     csv) file=out/result.csv ;;
     capture) file=out/result.safetensors ;;
@@ -74,20 +89,23 @@ for name in measure csv collapse paths counts bounds audit capture parity tokens
   rm -rf out
   mkdir out
   status=0
-  writer "$name" "$file" 1 > err.txt 2>&1 || status=$?
+  writer "$name" "$file" 1
+  "${command[@]}" > err.txt 2>&1 || status=$?
   [[ $status == 0 || $name == parity && $status == 5 ]] || fail "$name: exit $status: $(cat err.txt)"
   cp -- "$file" new
-  writer "$name" "$file" 0 > /dev/null 2>&1 || true
+  writer "$name" "$file" 0
+  "${command[@]}" > /dev/null 2>&1 || true
   cp -- "$file" old
   cmp -s old new && fail "$name: the two results are equal, and the test would see nothing"
-  long=$(seconds_of writer "$name" "$file" 1 || true)
+  writer "$name" "$file" 1
+  long=$(seconds_of "${command[@]}" || true)
   hits=0
   whole=0
   between=0
   for ((i = 0; i < kills; ++i)); do
     cp -- old "$file"
     set -m # a group of its own, so that the signal reaches what it starts
-    writer "$name" "$file" 1 > /dev/null 2>&1 &
+    "${command[@]}" > /dev/null 2>&1 &
     child=$!
     set +m
     sleep "$(moment "$long" $((i % 2)))"
@@ -111,7 +129,11 @@ for name in measure csv collapse paths counts bounds audit capture parity tokens
   echo "$name: $kills signals, $hits hit, $whole new results, $between whole but not yet named"
 done
 
-[[ $n_hits -ge $((2 * kills)) ]] || fail "only $n_hits of $((11 * kills)) signals hit a command that was running"
+[[ $n_hits -ge $((2 * kills)) ]] || fail "only $n_hits of $((${#writers[@]} * kills)) signals hit a command that was running"
+
+for file in charts/*; do
+  [[ $file == *.vl.json && $(head -c 1 "$file") == '{' && $(tail -c 2 "$file") == '}' ]] || fail "a chart that is not whole: $file"
+done
 
 # Directories: what is there under its final name is whole, and the run goes on from it.
 long=$(seconds_of "$rankfall" reproduce --only fig1,fig5 -q -o reproduction)
