@@ -27,6 +27,9 @@ void check(std::span<const std::byte> bytes) {
     return;
   }
   FUZZ_CHECK(plain && plain->size() == file->tensors().size());
+  std::uint64_t n_data = 0;  // which ends the file
+  for (const auto& [name, tensor] : *plain) n_data = std::max(n_data, tensor.end);
+  const std::byte* plain_data = bytes.data() + (bytes.size() - n_data);
   std::size_t total = 0;
   for (const TensorInfo& tensor : file->tensors()) {
     FUZZ_CHECK(file->find(tensor.name) == &tensor);
@@ -35,7 +38,8 @@ void check(std::span<const std::byte> bytes) {
     FUZZ_CHECK(std::equal(tensor.shape.begin(), tensor.shape.end(), twin->second.shape.begin(),
                           twin->second.shape.end(),
                           [](Index a, std::uint64_t b) { return static_cast<std::uint64_t>(a) == b; }));
-    FUZZ_CHECK(tensor.bytes.size() <= bytes.size());
+    FUZZ_CHECK(tensor.bytes.size() == twin->second.end - twin->second.begin);
+    FUZZ_CHECK(tensor.bytes.empty() || tensor.bytes.data() == plain_data + twin->second.begin);
     total += tensor.bytes.size();
     FUZZ_CHECK(tensor.size() >= 0);
     if (!tensor.supported) continue;

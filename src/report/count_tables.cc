@@ -46,6 +46,13 @@ std::vector<Counts> architectures(const Result& result) {
     if (row.metric == "paths.mode") c.modes.push_back(value);
     if (row.metric == "published.deviation") c.published = fmt::format("{:.0e}", value);
   }
+  // A file may say anything.
+  std::erase_if(all, [](const Counts& c) {
+    const auto is_share = [](double x) { return x >= 0 && x <= 1; };
+    return c.proportions.empty() || c.counts.size() != c.proportions.size() ||
+           c.cumulative.size() != c.proportions.size() || !std::ranges::all_of(c.proportions, is_share) ||
+           std::ranges::max(c.proportions) == 0;
+  });
   return all;
 }
 
@@ -146,6 +153,7 @@ std::string many(const std::vector<Counts>& all, const TableOptions& options) {
 
 std::string count_tables(const Result& result, const TableOptions& options) {
   const std::vector<Counts> all = architectures(result);
+  if (all.empty()) return "";
   if (all.size() == 1) return one(all[0], options);
   return many(all, options);
 }
