@@ -4,7 +4,7 @@
     tools/figures.py RANKFALL check [NAME...]     exit 1 if a figure is stale, or a number is neither measured nor known
     tools/figures.py RANKFALL write [NAME...]     puts what is measured now into the tables
 
-Tables stand in docs between <!-- figures: NAME --> and <!-- end -->; tools/figures_tables.py makes them from results of the
+Tables stand in docs between <!-- figures: NAME --> and <!-- end -->; tools/figures_tables/ makes them from results of the
 commands that the docs name. Numbers in sentences are in tools/figures_facts.py, each with its sentence. Everything else that
 looks like a number (definitions, published values, sizes) is listed in tools/figures_known.txt, so that a new one must be put
 into one of the three.

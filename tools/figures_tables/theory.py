@@ -1,0 +1,30 @@
+"""Tables of theory.md."""
+
+import re
+
+from .common import table
+
+
+def audit(program):
+    rows = program.rows("audit --seconds 5")
+    out = []
+    for row in rows:
+        if row["metric"] != "audit.statement":
+            continue
+        claim = row["claim"]
+        words = {r["metric"]: r["verdict"] for r in rows if r["claim"] == claim}
+        verdict = words["audit.verdict"]
+        out.append(
+            [
+                claim.split()[0].lstrip("0"),
+                row["verdict"].replace("|", "\\|"),
+                f"**{verdict}**" if verdict.startswith("fails") else verdict,
+                minus_signs(words["audit.evidence"]).replace("|", "\\|"),
+            ]
+        )
+    return table(["", "claim", "verdict", "evidence"], out)
+
+
+def minus_signs(text):
+    """Minus signs of numbers, but not those of exponents of ten."""
+    return re.sub(r"(?<![\w^])-(?=\d)", "−", text)
