@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -94,12 +95,17 @@ std::string training_output(const std::string& argument) {
   if (!program) return "";
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    execl(program->c_str(), program->c_str(), argument.c_str(), nullptr);
-    _exit(127);
-  }
+  // Not fork(), before which OpenBLAS waits for its threads, which may wait for memory.
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::string name = program->string();
+  std::string word = argument;
+  const std::array<char*, 3> words = {name.data(), word.data(), nullptr};
+  pid_t child = 0;
+  if (posix_spawn(&child, name.c_str(), &actions, nullptr, words.data(), environ) != 0) child = -1;
+  posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::string out;
   std::array<char, 4096> buffer{};

@@ -1,10 +1,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -16,9 +18,14 @@
 namespace rankfall::cli {
 namespace {
 
+// Below this the loader has no room for libtorch and what that needs, and would say so in its own way.
+constexpr rlim_t kLibraries = rlim_t{1} << 30;
+
 void start(const std::string& command, const std::vector<std::string>& arguments) {
   const auto found = training_program();
   if (!found) throw Error(ErrorKind::kUsage, no_training_program());
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur < kLibraries) throw std::bad_alloc();
   const std::string program = found->string();
   std::vector<std::string> all = {program, command};
   all.insert(all.end(), arguments.begin(), arguments.end());

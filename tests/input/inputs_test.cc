@@ -115,7 +115,7 @@ TEST(Inputs, SegmentsOfAModelWithoutAreLeftOut) {
   EXPECT_THAT(inputs.notes, ElementsAre(HasSubstr("'token_type_ids' left out")));
 
   // Relative positions as XLNet's compare segments, whatever the family.
-  const Network relative = open_model("san:layers=1,heads=2,dim=8,vocab=10,relative_positions=xlnet", 0).network;
+  const Network relative = open_model("san:layers=1,heads=2,dim=8,vocab=10,relative=xlnet", 0).network;
   EXPECT_THAT(open_inputs(relative, options, 0).samples[0].segments, ElementsAre(0, 1));
 }
 

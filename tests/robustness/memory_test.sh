@@ -8,11 +8,11 @@ err=$(mktemp)
 trap 'rm -f -- "$err"' EXIT
 for command in "measure bert-tiny@init --samples 2 --tokens 16" "collapse bert-tiny@init --samples 1 --tokens 16" \
   "measure bert-base@init --samples 4 --tokens 32" "paths bert-tiny@init --samples 1 --tokens 16" \
-  "bounds bert-tiny@init --samples 1 --tokens 16" "counts 12 12" "doctor" "--version" "measure --help" "manual"; do
+  "bounds bert-tiny@init --samples 1 --tokens 16" "counts 12 12" "doctor" "--version" "measure --help" "manual" "train --help"; do
   options="-q --threads 2"
   needs_memory=1
   case $command in
-    *--version | *--help | manual | counts*) options="" needs_memory=0 ;; # hardly any: most limits are enough
+    --version | *--help | manual | counts*) options="" needs_memory=0 ;; # hardly any: most limits are enough
   esac
   refused=0
   ended=0
