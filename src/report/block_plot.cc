@@ -116,7 +116,9 @@ Scale linear_scale(double low, double high) {
   // Steps of 1, 2 or 5 times a power of ten, about five of them.
   const double rough = (high - low) / 5, power = std::pow(10, std::floor(std::log10(rough)));
   const double step = power * (rough / power < 1.5 ? 1 : rough / power < 3.5 ? 2 : rough / power < 7.5 ? 5 : 10);
-  for (double value = std::ceil(low / step - 1e-9) * step; value <= high + 1e-9 * step; value += step) {
+  constexpr std::size_t kMostLabels = 12;
+  for (double value = std::ceil(low / step - 1e-9) * step;
+       value <= high + 1e-9 * step && scale.labels.size() < kMostLabels; value += step) {
     scale.labels.push_back({value, fmt::format("{:.4g}", std::abs(value) < 1e-9 * step ? 0 : value)});
   }
   return scale;
@@ -166,7 +168,7 @@ std::optional<std::vector<double>> positions(const LayerBlock& block) {
     double value = 0;
     const char* end = label.data() + label.size();
     const auto [stop, error] = std::from_chars(label.data(), end, value);
-    if (error != std::errc{} || stop != end) return std::nullopt;
+    if (error != std::errc{} || stop != end || !std::isfinite(value)) return std::nullopt;
     out.push_back(value);
   }
   return out;
@@ -180,10 +182,12 @@ std::string block_plot(const LayerBlock& block, const TableOptions& options) {
   const Scale scale = scale_for(block);
   const int columns = std::max(20, options.width - kLabel - 2);
   const double first = xs->front(), span = std::max(xs->back() - first, 1.0);
-  const auto row_of = [&](double value) {
-    return static_cast<int>(std::lround(std::clamp(scale.place(value), 0.0, 1.0) * (kRows - 1)));
+  // Distances of huge values may be infinite, and their quotients no numbers: those are drawn at the beginning.
+  const auto at = [](double share, int n) {
+    return std::isfinite(share) ? static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * (n - 1))) : 0;
   };
-  const auto column_of = [&](double x) { return static_cast<int>(std::lround((x - first) / span * (columns - 1))); };
+  const auto row_of = [&](double value) { return at(scale.place(value), kRows); };
+  const auto column_of = [&](double x) { return at((x - first) / span, columns); };
 
   Canvas canvas(kRows, columns);
   const auto& signs = options.unicode ? kSigns : kAsciiSigns;

@@ -62,7 +62,7 @@ class BlockWriter {
                             : cell.at_floor    ? fmt::format("~{:.0e}", *cell.mean)
                             : metric_.is_log10 ? logarithm(*cell.mean)
                                                : significant(*cell.mean));
-      const bool several = cell.n_rows > 1 && cell.low && !cell.at_floor;
+      const bool several = cell.n_rows > 1 && cell.low && cell.high && !cell.at_floor;
       text.ranges.push_back(several ? fmt::format("{}..{}", significant(*cell.low), significant(*cell.high)) : "");
       text.range_width = std::max(text.range_width, length(text.ranges.back()));
     }

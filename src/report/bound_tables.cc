@@ -92,7 +92,7 @@ class BoundTables {
       bool is_first = true;
       const std::string text = fmt::format("{}, from {}: {}", row->kind,
                                            row->origin == "weights" ? "weights alone" : "the data", row->verdict);
-      for (const auto& part : wrap(text, options_.width - width - 2, options_.unicode)) {
+      for (const auto& part : wrap(text, std::max(20, options_.width - width - 2), options_.unicode)) {
         out_ += (is_first ? paint_(colour_of(*row), name) : std::string(name.size(), ' ')) + part + '\n';
         is_first = false;
       }

@@ -11,8 +11,8 @@ namespace rankfall {
 namespace {
 
 // "threads agree" of "doctor.threads_agree".
-std::string title_of(const Row& row) {
-  std::string title = row.metric.substr(row.metric.find('.') + 1);
+std::string title_of(const Row& row, bool unicode) {
+  std::string title = screen_name(row.metric.substr(row.metric.find('.') + 1), unicode);
   std::ranges::replace(title, '_', ' ');
   return title;
 }
@@ -28,10 +28,10 @@ Colour colour_of(const Row& row) {
 std::string doctor_table(const Result& result, const TableOptions& options) {
   const Painter paint(options.colour);
   std::size_t widest = 0;
-  for (const Row& row : result.rows) widest = std::max(widest, title_of(row).size());
+  for (const Row& row : result.rows) widest = std::max(widest, title_of(row, options.unicode).size());
   std::string out;
   for (const Row& row : result.rows) {
-    std::string title = fmt::format("{:<{}}  ", title_of(row), widest);
+    std::string title = fmt::format("{:<{}}  ", title_of(row, options.unicode), widest);
     const int width = std::max(20, options.width - static_cast<int>(title.size()));
     for (const auto& line : wrap(screen_name(row.verdict, options.unicode), width, options.unicode)) {
       out += title + paint(colour_of(row), line) + '\n';

@@ -14,6 +14,7 @@ namespace rankfall {
 namespace {
 
 constexpr std::size_t kMostRanked = 20;  // heads, tokens
+constexpr Index kLongest = 1'000'000;    // of a path; files may say more
 
 // What sums over paths show: by length, head and token.
 class SumTables {
@@ -34,6 +35,7 @@ class SumTables {
       if (!is_block && std::ranges::find(origins, row->origin) == origins.end()) origins.push_back(row->origin);
       if (row->length) lengths.insert(*row->length);
     }
+    if (lengths.empty()) return;
     LayerBlock table = block_for(*shares[0], "paths.share.residual", "length");
     table.title =
         fmt::format("share of the residual by path length: <res Yₖ, res Y> / ‖res Y‖², at the output (layer {})",
@@ -66,7 +68,8 @@ class SumTables {
       const Rows all = with_metric(rows_, metric);
       if (all.empty()) continue;
       Index n = 0;
-      for (const Row* row : all) n = std::max(n, *row->length + 1);
+      while (n * n < static_cast<Index>(all.size())) ++n;
+      if (n * n != static_cast<Index>(all.size())) continue;  // not what rankfall writes
       const bool residual = std::string_view(metric).ends_with("residual");
       out_.title(*all[0],
                  residual
@@ -98,6 +101,7 @@ class SumTables {
     std::vector<std::string> order;
     const auto put = [&](std::string_view metric, std::size_t column) {
       for (const Row* row : with_metric(rows_, metric)) {
+        if (!row->layer) continue;
         const std::string label =
             row->head ? fmt::format("L{}H{}", *row->layer, *row->head) : fmt::format("L{} MLP", *row->layer);
         if (!all.contains(label)) order.push_back(label);
@@ -131,7 +135,7 @@ class SumTables {
       std::map<Index, Ranked> by_token;
       Index n_lengths = 0;
       for (const Row* row : all) {
-        if (row->sample == sample && row->length) n_lengths = std::max(n_lengths, *row->length + 1);
+        if (row->sample == sample && row->length) n_lengths = std::max(n_lengths, std::min(*row->length, kLongest) + 1);
       }
       constexpr Index kMostLengths = 5;
       const Index shown = std::min(n_lengths, kMostLengths);
@@ -145,7 +149,7 @@ class SumTables {
                 .first->second;
         if (!row->length) {
           ranked.values[0] = row->mean;
-        } else if (*row->length < shown) {
+        } else if (*row->length >= 0 && *row->length < shown) {
           ranked.values[static_cast<std::size_t>(*row->length) + 1] = row->mean;
         }
       }

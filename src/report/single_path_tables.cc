@@ -44,6 +44,7 @@ class SinglePathTables {
         }
         table.variants.push_back(out_.options.unicode ? std::string(column.name) : to_ascii(column.name));
         for (const Row* row : all) {
+          if (!row->length) continue;
           auto& cells = by_length[*row->length];
           cells.resize(std::max(cells.size(), table.variants.size()));
           LayerCell& cell = cells[table.variants.size() - 1];

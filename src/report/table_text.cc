@@ -49,7 +49,13 @@ LayerBlock block_for(const Row& row, std::string metric, std::string unit) {
   return block;
 }
 
-void TableText::block(const LayerBlock& block) {
+void TableText::block(LayerBlock block) {
+  if (block.variants.empty() || block.layers.empty()) return;
+  // A file may have fewer values than lines.
+  block.cells.resize(block.variants.size());
+  for (auto& cells : block.cells) cells.resize(block.layers.size());
+  if (!block.labels.empty()) block.labels.resize(block.layers.size());
+  if (!block.texts.empty()) block.texts.resize(block.layers.size());
   text += block_text(block, "", options) + '\n';
   if (!options.plot) return;
   if (const std::string plot = block_plot(block, options); !plot.empty()) text += plot + '\n';

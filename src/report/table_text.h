@@ -36,7 +36,7 @@ LayerBlock block_for(const Row& row, std::string metric, std::string unit);
 struct TableText {
   explicit TableText(const TableOptions& table_options) : options(table_options), paint(table_options.colour) {}
 
-  void block(const LayerBlock& block);
+  void block(LayerBlock block);
   void lines(const std::string& sentences, int indent = 0);
   void title(const Row& row, const std::string& words);
 
