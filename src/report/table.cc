@@ -92,8 +92,8 @@ std::string to_table(const Result& result, const TableOptions& given) {
   }
   if (const auto tables = kTables.find(result.command); tables != kTables.end() && options.metrics.empty()) {
     const std::string out = tables->second(result, options);
-    if (result.command == "agreement") return out;  // printed by a command that has no --format
     if (!out.empty()) {
+      if (result.command == "agreement") return out;  // printed by a command that has no --format
       return out + (out.ends_with("\n\n") ? "" : "\n") +
              paint(Colour::kDim, fmt::format("all {} with --format csv or json", plural(result.rows.size(), "row"))) +
              '\n';
