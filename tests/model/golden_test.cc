@@ -55,14 +55,16 @@ void compare(const GoldenCase& c, const Tolerance& tolerance) {
 class Golden : public testing::TestWithParam<GoldenCase> {};
 
 // T5's reference is float64 with two steps in float32 (T5AsPublished below); its logits go up to 217, so a last bit
-// of float32 moves an attention by 3e-5 in the third block, and float32 throughout by 3e-4.
+// of float32 moves an attention by 3e-5 in the third block, and float32 throughout by 3e-4 to 8e-4.
 bool is_mixed(const GoldenCase& c) { return std::string_view(c.family) == "t5"; }
 
 TEST_P(Golden, DoubleAgreesToElevenDigits) {
   compare<double>(GetParam(), is_mixed(GetParam()) ? Tolerance{5e-5, 1e-4} : Tolerance{1e-11, 1e-11});
 }
-TEST_P(Golden, FloatAgreesToFourDigits) {
-  compare<float>(GetParam(), is_mixed(GetParam()) ? Tolerance{2e-4, 5e-4} : Tolerance{1e-4, 1e-4});
+// Rounding of float32, whose sums have the order of the CPU's BLAS kernel. The largest of all cases with OpenBLAS's
+// Prescott, Nehalem, Sandybridge, Haswell, Zen, SkylakeX and Cooperlake kernels: 1.3e-4, of T5 3.7e-4 and 7.3e-4.
+TEST_P(Golden, FloatAgreesAsFarAsItCarries) {
+  compare<float>(GetParam(), is_mixed(GetParam()) ? Tolerance{5e-4, 1e-3} : Tolerance{2e-4, 2e-4});
 }
 
 #ifdef __AVX2__  // which SLEEF wants for this exponential
