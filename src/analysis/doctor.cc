@@ -70,6 +70,13 @@ class Doctor {
     if (const char* kernel = std::getenv("OPENBLAS_CORETYPE")) {
       say("blas_choice", fmt::format("the environment chooses the kernel: OPENBLAS_CORETYPE={}", kernel), "warning");
     }
+    if (const std::string faster = faster_kernel(blas_kernel(), vector_units()); !faster.empty()) {
+      say("blas_kernel",
+          fmt::format("OpenBLAS does not know this CPU and takes its {} kernel, several times slower than need be: set "
+                      "OPENBLAS_CORETYPE={} in the environment",
+                      blas_kernel(), faster),
+          "warning");
+    }
   }
 
   // The widest that this file was compiled for; OpenBLAS chooses for itself.

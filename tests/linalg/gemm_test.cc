@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "linalg/blas_info.h"
 #include "linalg/linear.h"
 
 namespace rankfall {
@@ -83,6 +84,15 @@ TEST(Linear, EqualsTheDefinition) {
     EXPECT_LE((linear<double>(x, view(w, false), bias) - expected).cwiseAbs().maxCoeff(), 1e-13);
     EXPECT_LE((linear<double>(x, view(wt, true), bias) - expected).cwiseAbs().maxCoeff(), 1e-13);
   }
+}
+
+// OpenBLAS falls back to its oldest kernels on CPUs that came after it.
+TEST(BlasInfo, NamesAFasterKernel) {
+  EXPECT_EQ(faster_kernel("Prescott", {.avx2 = true, .avx512 = true}), "SkylakeX");
+  EXPECT_EQ(faster_kernel("Nehalem", {.avx2 = true}), "Haswell");
+  EXPECT_EQ(faster_kernel("Prescott", {}), "");
+  EXPECT_EQ(faster_kernel("Zen", {.avx2 = true}), "");
+  EXPECT_FALSE(blas_kernel().empty());
 }
 
 }  // namespace
