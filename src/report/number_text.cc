@@ -11,6 +11,7 @@ namespace rankfall {
 
 std::string significant(double value, int digits) {
   if (value == 0) return "0";
+  if (!std::isfinite(value)) return fmt::format("{}", value);
   // The exponent after rounding: 0.9996 is 1.00, not 1.000.
   std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
   const auto e = scientific.find('e');

@@ -5,8 +5,8 @@
 
 namespace rankfall {
 
-// `digits` significant digits: 0.612, 0.0176, 12.3, 1234; below 1e-3 and from 1e6 on scientific: 6.99e-07. Requires a
-// finite value; the whole part of a number below a million is not rounded.
+// `digits` significant digits: 0.612, 0.0176, 12.3, 1234; below 1e-3 and from 1e6 on scientific: 6.99e-07. The whole
+// part of a number below a million is not rounded. What sums of huge numbers become is inf or nan.
 std::string significant(double value, int digits = 3);
 
 // A logarithm: -0.24, -20.3, -1688.6, -190123, -4.30e+12. Requires a finite value.

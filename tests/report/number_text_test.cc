@@ -30,6 +30,7 @@ TEST(Significant, HasThreeDigits) {
   for (const auto& [value, text] : cases) EXPECT_EQ(significant(value), text) << value;
   EXPECT_EQ(significant(0.61, 2), "0.61");
   EXPECT_EQ(significant(7e-7, 2), "7.0e-07");
+  EXPECT_EQ(significant(std::numeric_limits<double>::infinity()), "inf");
 }
 
 TEST(Logarithm, KeepsWhatIsOfInterest) {
