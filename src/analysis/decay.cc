@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "result/line_fit.h"
+
 namespace rankfall {
 namespace {
 
@@ -26,26 +28,14 @@ bool is_cubic(std::span<const double> curve, Index l) {
   return exponent && *exponent > kCubic && at(curve, l) < at(curve, l - 1);
 }
 
-struct Line {
-  double slope = 0, r2 = 0;
-};
-
-Line fit(std::span<const double> curve, Index first, Index last) {
-  const double n = static_cast<double>(last - first + 1);
-  const double middle = 0.5 * static_cast<double>(first + last);
-  double mean = 0;
-  for (Index l = first; l <= last; ++l) mean += at(curve, l) / n;
-  double xx = 0;
-  double xy = 0;
-  double yy = 0;
+// Of the curve's values at layers first to last.
+LineFit fit(std::span<const double> curve, Index first, Index last) {
+  std::vector<double> layers, values;
   for (Index l = first; l <= last; ++l) {
-    const double x = static_cast<double>(l) - middle;
-    const double y = at(curve, l) - mean;
-    xx += x * x;
-    xy += x * y;
-    yy += y * y;
+    layers.push_back(static_cast<double>(l));
+    values.push_back(at(curve, l));
   }
-  return {xy / xx, yy > 0 ? xy * xy / (xx * yy) : 0};
+  return fit_line(layers, values);
 }
 
 }  // namespace
@@ -76,7 +66,7 @@ Decay decay_of(std::span<const double> curve) {
   first = (last + 1) / 2;
   if (last - first + 1 < kFewest) return decay;
   decay.first = first;
-  const Line line = fit(curve, first, last);
+  const LineFit line = fit(curve, first, last);
   decay.slope = line.slope;
   decay.r2 = line.r2;
   decay.kind = line.slope < 0 && line.r2 > kGoodFit ? Decay::Kind::kExponential : Decay::Kind::kNone;

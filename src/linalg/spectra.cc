@@ -62,18 +62,6 @@ double stable_rank(std::span<const double> s) {
   return sum;
 }
 
-double effective_rank(std::span<const double> s) {
-  if (s.empty() || s[0] == 0) return 0;
-  double total = 0;
-  for (const double value : s) total += value / s[0];
-  double entropy = 0;
-  for (const double value : s) {
-    const double p = value / s[0] / total;
-    if (p > 0) entropy -= p * std::log(p);
-  }
-  return std::exp(entropy);
-}
-
 double participation_ratio(std::span<const double> s) {
   if (s.empty() || s[0] == 0) return 0;
   double sum = 0;
@@ -87,6 +75,18 @@ double participation_ratio(std::span<const double> s) {
 }
 
 }  // namespace
+
+double effective_rank(std::span<const double> s) {
+  if (s.empty() || s[0] == 0) return 0;
+  double total = 0;
+  for (const double value : s) total += value / s[0];
+  double entropy = 0;
+  for (const double value : s) {
+    const double p = value / s[0] / total;
+    if (p > 0) entropy -= p * std::log(p);
+  }
+  return std::exp(entropy);
+}
 
 double spectral_norm(const MatrixRef<double>& m) {
   if (m.size() == 0) return 0;

@@ -20,11 +20,14 @@ std::vector<double> singular_values(const MatrixRef<T>& m);
 // several times faster than all of them. Entries should be of order 1; their squares may not leave the range of double.
 double spectral_norm(const MatrixRef<double>& m);
 
+// exp(entropy of s / sum s), Roy and Vetterli 2007; 0 of zeros. s descending.
+double effective_rank(std::span<const double> s);
+
 // s are the singular values of the valid rows of X, r those of the same rows less their mean.
 struct RankMeasures {
   double spectral = 0;           // s_1
   double stable = 0;             // sum s^2 / s_1^2
-  double effective = 0;          // exp(entropy of s / sum s), Roy and Vetterli 2007
+  double effective = 0;          // effective_rank
   double participation = 0;      // (sum l)^2 / sum l^2, l = r^2: the centred covariance's eigenvalues up to a factor
   double numerical = 0;          // number of s > max(n, d) eps(T) s_1
   double singular_min = 0;       // the last s
