@@ -1,25 +1,70 @@
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include <rankfall/bench.h>
+#include <rankfall/layer_costs.h>
 
 namespace rankfall::cli {
 namespace {
 
 struct BenchCommand {
   BenchOptions options;
+  LayerCostOptions costs;
+  std::vector<std::string> attention;
+  bool layers = false;
+  std::optional<Index> n_rounds;
   OutputOptions output;
 };
 
+Result layer_costs_of(BenchCommand& command) {
+  LayerCostOptions& costs = command.costs;
+  for (const std::string& text : command.attention) costs.attention.push_back(attention_named(text));
+  costs.n_rounds = command.n_rounds.value_or(costs.n_rounds);
+  costs.precision = command.options.precision;
+  return layer_costs(costs);
+}
+
 void run(BenchCommand& command) {
   ProgressLine progress(command.output.quiet);
-  command.options.progress = progress.callback();
-  const Result result = bench(command.options);
+  command.options.progress = command.costs.progress = progress.callback();
+  command.options.n_rounds = command.n_rounds.value_or(command.options.n_rounds);
+  const Result result = command.layers ? layer_costs_of(command) : bench(command.options);
   progress.clear();
   write_result(result, command.output);
+}
+
+// Options of `--layers` alone.
+void add_layer_options(CLI::App& app, CLI::Option* layers, BenchCommand& command) {
+  LayerCostOptions& costs = command.costs;
+  app.add_option("--attention", command.attention,
+                 fmt::format("kinds of attention, repeatable: {}", fmt::join(attention_names(), ", ")))
+      ->type_name("KIND")
+      ->allow_extra_args(false)
+      ->default_str("all")
+      ->needs(layers);
+  app.add_option("--lengths", costs.tokens, "numbers of tokens, ascending, at least three")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(16, 1'000'000))
+      ->default_str(fmt::format("{}", fmt::join(costs.tokens, ",")))
+      ->needs(layers);
+  app.add_option("--dim", costs.d_model, "width of the layers")
+      ->check(CLI::Range(1, 65'536))
+      ->capture_default_str()
+      ->needs(layers);
+  app.add_option("--heads", costs.n_heads, "of attention; must divide the width")
+      ->check(CLI::Range(1, 4'096))
+      ->capture_default_str()
+      ->needs(layers);
 }
 
 }  // namespace
@@ -27,17 +72,28 @@ void run(BenchCommand& command) {
 void add_bench_command(CLI::App& app) {
   auto command = std::make_shared<BenchCommand>();
   CLI::App* sub = app.add_subcommand("bench", "speed as a share of this machine's own matrix-product peak");
-  sub->footer("Example:\n  rankfall bench bert-tiny@init --rounds 3");
-  sub->add_option("MODEL", command->options.model, "what `measure` would take")->capture_default_str();
+  sub->footer(
+      "Examples:\n"
+      "  rankfall bench bert-tiny@init --rounds 3\n"
+      "  rankfall bench --layers --dim 64 --heads 4 --lengths 64,128,256");
+  CLI::Option* layers =
+      sub->add_flag("--layers", command->layers,
+                    "cost of one layer against the number of tokens: every kind of attention, LSTM, convolution");
+  sub->add_option("MODEL", command->options.model, "what `measure` would take")
+      ->capture_default_str()
+      ->excludes(layers);
   sub->add_option("--samples", command->options.n_samples, "how many samples")
       ->check(CLI::Range(1, 100'000))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(layers);
   sub->add_option("--tokens", command->options.n_tokens, "tokens in each")
       ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  sub->add_option("--rounds", command->options.n_rounds, "how often peak and job alternate")
+      ->capture_default_str()
+      ->excludes(layers);
+  sub->add_option("--rounds", command->n_rounds, "how often peak and job alternate, or each layer runs at each length")
       ->check(CLI::Range(1, 1'000))
-      ->capture_default_str();
+      ->default_str(fmt::format("{}, with --layers {}", command->options.n_rounds, command->costs.n_rounds));
+  add_layer_options(*sub, layers, *command);
   add_precision_option(*sub, command->options.precision);
   add_threads_option(*sub);
   add_output_options(*sub, command->output);

@@ -33,9 +33,7 @@ std::string size_text(std::uint64_t bytes) {
 void run(CaptureCommand& command) {
   command.options.layers = parse_indices("--layers", command.layers);
   command.options.positions = parse_indices("--positions", command.positions);
-  const bool chosen =
-      command.variants.as_published || !command.variants.named.empty() || !command.variants.without.empty();
-  if (chosen) command.options.variants = chosen_variants(command.variants);
+  command.options.variants = chosen_variants(command.variants, {variant_named("full")});
   ProgressLine progress(command.quiet);
   command.options.progress = progress.callback();
   const Captured captured = capture(command.model, command.file, command.options);
@@ -72,7 +70,9 @@ void add_capture_command(CLI::App& app) {
       ->type_name("LIST");
   sub->add_option("--positions", command->positions, "tokens to keep, in the same form; of attentions, queries")
       ->type_name("LIST");
-  add_variant_options(*sub, command->variants);
+  add_part_options(*sub, command->variants, "full");
+  add_attention_option(*sub, command->variants, "--attention-kind");
+  add_as_published_option(*sub, command->variants);
   add_input_options(*sub, command->options.input);
   add_seed_option(*sub, command->options.seed);
   add_precision_option(*sub, command->options.precision);

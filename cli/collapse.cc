@@ -56,6 +56,7 @@ void add_collapse_command(CLI::App& app) {
       "Examples:\n"
       "  rankfall collapse\n"
       "  rankfall collapse bert-tiny@init --depth 24 --plot\n"
+      "  rankfall collapse bert-tiny@init --variant san --attention full --attention window:w=8\n"
       "  rankfall collapse path/to/bert-base-uncased --text text.txt --variant san --variant full\n"
       "  rankfall collapse xlnet-base@init --samples 4 --without attn_skip,mlp,norm --format csv\n"
       "  rankfall collapse san:layers=48,heads=4,dim=64,norm=pre,mlp=256 --fail-if "

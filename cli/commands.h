@@ -12,6 +12,7 @@ void add_collapse_command(CLI::App& app);
 void add_paths_command(CLI::App& app);
 void add_counts_command(CLI::App& app);
 void add_bounds_command(CLI::App& app);
+void add_lowrank_command(CLI::App& app);
 void add_audit_command(CLI::App& app);
 void add_train_commands(CLI::App& app);  // train and circle
 void add_effectiveness_command(CLI::App& app);

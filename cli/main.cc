@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
             add_counts_command(app);
             add_bounds_command(app);
             add_audit_command(app);
+            add_lowrank_command(app);
             add_train_commands(app);
             add_effectiveness_command(app);
             add_reproduce_command(app);

@@ -102,6 +102,7 @@ void add_measure_command(CLI::App& app) {
       "  rankfall measure\n"
       "  rankfall measure path/to/bert-base-uncased --random-tokens zipf\n"
       "  rankfall measure bert-tiny@init --variant san --variant full --metrics rank\n"
+      "  rankfall measure bert-tiny@init --variant san --attention full --attention nystrom:m=16\n"
       "  rankfall measure san:layers=24,heads=8,dim=512,norm=pre,mlp=2048 --tokens 256 --format csv\n"
       "  rankfall measure bert-base@init albert-base@init xlnet-base@init --seeds 10 --random-tokens zipf "
       "--compare-published");

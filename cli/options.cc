@@ -12,7 +12,7 @@
 
 namespace rankfall::cli {
 
-void add_variant_options(CLI::App& app, VariantOptions& options, const std::string& usual) {
+void add_part_options(CLI::App& app, VariantOptions& options, const std::string& usual) {
   app.add_option("--variant", options.named, "full, san, san+mlp, san+skip or no-norm; repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false)
@@ -23,13 +23,32 @@ void add_variant_options(CLI::App& app, VariantOptions& options, const std::stri
       ->allow_extra_args(false);
 }
 
-void add_variant_options(CLI::App& app, VariantOptions& options) {
-  add_variant_options(app, options, "");
+void add_attention_option(CLI::App& app, VariantOptions& options, const std::string& name) {
+  app.add_option(name, options.attention,
+                 fmt::format("another kind of attention, repeatable: {}", fmt::join(attention_names(), ", ")))
+      ->type_name("KIND")
+      ->allow_extra_args(false)
+      ->default_str("full");
+}
+
+void add_as_published_option(CLI::App& app, VariantOptions& options) {
   app.add_flag("--as-published", options.as_published,
                "the four variants as the published code ran them, not as it labelled them");
 }
 
-std::vector<Variant> chosen_variants(const VariantOptions& options, const std::vector<Variant>& usual) {
+void add_variant_options(CLI::App& app, VariantOptions& options, const std::string& usual) {
+  add_part_options(app, options, usual);
+  add_attention_option(app, options, "--attention");
+}
+
+void add_variant_options(CLI::App& app, VariantOptions& options) {
+  add_variant_options(app, options, "");
+  add_as_published_option(app, options);
+}
+
+namespace {
+
+std::vector<Variant> chosen_parts(const VariantOptions& options, const std::vector<Variant>& usual) {
   if (options.as_published) {
     if (!options.without.empty() || !options.named.empty()) {
       throw Error(ErrorKind::kUsage,
@@ -48,6 +67,22 @@ std::vector<Variant> chosen_variants(const VariantOptions& options, const std::v
     }
   }
   return variants.empty() ? usual : variants;
+}
+
+}  // namespace
+
+std::vector<Variant> chosen_variants(const VariantOptions& options, const std::vector<Variant>& usual) {
+  const std::vector<Variant> variants = chosen_parts(options, usual);
+  if (options.attention.empty()) return variants;
+  if (options.as_published) {
+    throw Error(ErrorKind::kUsage,
+                "--as-published is what the published code ran, with the models' own attention; it does not go with "
+                "another kind");
+  }
+  std::vector<AttentionChoice> choices;
+  choices.reserve(options.attention.size());
+  for (const std::string& text : options.attention) choices.push_back(attention_named(text));
+  return with_attentions(variants, choices);
 }
 
 void add_threads_option(CLI::App& app) {

@@ -16,16 +16,22 @@
 
 namespace rankfall::cli {
 
-// --without, --variant, --as-published.
+// --without, --variant, --attention, --as-published.
 struct VariantOptions {
   std::vector<std::string> without;
   std::vector<std::string> named;
+  std::vector<std::string> attention;
   bool as_published = false;
 };
 void add_variant_options(CLI::App& app, VariantOptions& options);
 // The same without --as-published, for commands in which that means something else; `usual` is what is run otherwise.
 void add_variant_options(CLI::App& app, VariantOptions& options, const std::string& usual);
-// In the order: named ones, then combinations of parts; nothing given: `usual`, or the four of the paper.
+// Their parts, for commands that call one of them otherwise.
+void add_part_options(CLI::App& app, VariantOptions& options, const std::string& usual);
+void add_attention_option(CLI::App& app, VariantOptions& options, const std::string& name);
+void add_as_published_option(CLI::App& app, VariantOptions& options);
+// In the order: named ones, then combinations of parts; nothing given: `usual`, or the four of the paper. With kinds of
+// attention: all of them with the first kind, with the second, and so on.
 std::vector<Variant> chosen_variants(const VariantOptions& options,
                                      const std::vector<Variant>& usual = paper_variants(false));
 

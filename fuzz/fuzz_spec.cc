@@ -1,15 +1,40 @@
-// What people type: a network's specification, and a condition. They throw Error (kUsage), or the network has tensors
-// that fit it, and the condition is written as it was read.
+// What people type: a network's specification, a condition, and a kind of attention. They throw Error (kUsage), or the
+// network has tensors that fit it, the condition is written as it was read, and the attention fits a tiny network whose
+// every token still sees itself, or is refused.
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "fuzz_check.h"
+#include <rankfall/attention.h>
 #include <rankfall/error.h>
 #include <rankfall/model.h>
 #include <rankfall/threshold.h>
 
 using namespace rankfall;
+
+namespace {
+
+void check_attention(std::string_view text) {
+  static const Network tiny = open_model("san:layers=2,heads=2,dim=4,vocab=5", 0).network;
+  static const Network causal = open_model("san:layers=1,heads=1,dim=4,vocab=5,mask=causal", 0).network;
+  const AttentionChoice choice = attention_named(text);
+  FUZZ_CHECK(choice.name == text);
+  FUZZ_CHECK(attention_named(choice.name).weights == choice.weights &&
+             attention_named(choice.name).mask == choice.mask);
+  for (const Network* network : {&tiny, &causal}) {
+    const Network with = with_attention(*network, choice);
+    FUZZ_CHECK(with.layers.size() == network->layers.size());
+    for (const SubLayer& layer : with.layers) {
+      const auto* attention = std::get_if<Attention>(&layer.f);
+      if (!attention) continue;
+      FUZZ_CHECK(attention->mask.causal == (network == &causal));
+      for (const Index i : {0, 63, 64, 200}) FUZZ_CHECK(attention->mask.allows(i, i, 201));
+    }
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -25,6 +50,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const Threshold threshold = parse_threshold(text);
     FUZZ_CHECK(parse_threshold(to_string(threshold)) == threshold);
+  } catch (const Error& e) {
+    FUZZ_CHECK(e.kind() == ErrorKind::kUsage);
+  }
+  try {
+    check_attention(text);
   } catch (const Error& e) {
     FUZZ_CHECK(e.kind() == ErrorKind::kUsage);
   }

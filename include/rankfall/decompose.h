@@ -150,7 +150,8 @@ struct AdjointShares {
   Matrix<double> mlp, bias;
   // (token, length): the embedding of each input token.
   Matrix<double> tokens;
-  // (token, length): the mean, over all paths of the length, of row `reach` of P_path; empty unless asked for.
+  // (token, length): the mean, over all paths of the length, of row `reach` of P_path; empty unless asked for,
+  // and where rows of P are no distributions (LinformerWeights that are not pooled, NystromWeights).
   Matrix<double> reach;
 };
 

@@ -49,17 +49,88 @@ enum class Activation { kIdentity, kRelu, kGelu, kGeluTanh, kSilu, kTanh };
 
 // Which keys a query may see, besides padding, which belongs to the sample.
 struct Mask {
-  bool causal = false;  // key j <= query i
-  Index window = 0;     // |i - j| <= window; 0: no window
-  Index global = 0;     // the first `global` tokens see and are seen by all, whatever the window; causality still holds
+  static constexpr Index kBlock = 64;  // tokens of a block of `random`
 
+  bool causal = false;     // key j <= query i
+  Index window = 0;        // |i - j| <= window; 0: no window, and then neither of the next two
+  Index global = 0;        // the first `global` tokens see and are seen by all, whatever the window
+  Index random = 0;        // BigBird: each block of kBlock queries sees so many blocks of keys more, drawn from `seed`
+  std::uint64_t seed = 0;  // causality still holds for both
+
+  bool operator==(const Mask&) const = default;
   bool is_complete() const { return !causal && window == 0; }
-  bool allows(Index query, Index key) const {
-    if (causal && key > query) return false;
+  bool allows(Index query, Index key, Index n_tokens) const {
+    return allows_place(query, key) || (may_follow(query, key) && draws(query / kBlock, key / kBlock, n_tokens));
+  }
+
+  // The parts of `allows`: what does not depend on draws, causality alone, ...
+  bool allows_place(Index query, Index key) const {
     const Index distance = query < key ? key - query : query - key;
-    return window == 0 || distance <= window || query < global || key < global;
+    return may_follow(query, key) && (window == 0 || distance <= window || query < global || key < global);
+  }
+  bool may_follow(Index query, Index key) const { return !causal || key <= query; }
+  // ... and whether a block of keys is drawn for a block of queries: lots are drawn among the blocks that are neither
+  // later (of a causal mask) nor wholly global nor within the window, which counts in whole blocks; the `random` lowest
+  // win.  Cost: O(n_tokens / kBlock).
+  bool draws(Index query_block, Index key_block, Index n_tokens) const {
+    if (random == 0 || !may_draw(query_block, key_block)) return false;
+    const std::uint64_t mine = lot(query_block, key_block);
+    Index n_lower = 0;
+    for (Index block = 0; block * kBlock < n_tokens && n_lower < random; ++block) {
+      if (may_draw(query_block, block) && lot(query_block, block) < mine) ++n_lower;
+    }
+    return n_lower < random;
+  }
+  bool may_draw(Index query_block, Index key_block) const {
+    const Index distance = query_block < key_block ? key_block - query_block : query_block - key_block;
+    return window > 0 && may_follow(query_block, key_block) && distance > window / kBlock &&
+           (key_block + 1) * kBlock > global;
+  }
+  // splitmix64's finaliser of all three, which no two blocks of keys share.
+  std::uint64_t lot(Index query_block, Index key_block) const {
+    std::uint64_t z = seed * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(query_block) * 0xd1342543de82ef95U +
+                      static_cast<std::uint64_t>(key_block + 1) * 0xaf251af3b0f025b5U;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
   }
 };
+
+// How the weights P of a head come from its queries and keys, with z the logits (scaled, positions included). The last
+// three stand for P by a product of a matrix of n x k and one of k x n, so that time and memory grow with n and not
+// with n^2; they are made of products of queries and keys, hence neither with XLNet's and T5's positions nor with masks
+// (random features: causal masks, too). attention.h, docs/math.md.
+struct SoftmaxWeights {  // P = softmax(z)
+  bool operator==(const SoftmaxWeights&) const = default;
+};
+struct GaussianWeights {  // P = softmax(z_ij - scale |k_j|^2 / 2): without positions e^(-scale |q_i - k_j|^2 / 2)
+  bool operator==(const GaussianWeights&) const = default;
+};
+// Random numbers differ by head and block. A head that is run by itself (decompose.h, rerun_network) keeps its own:
+// these are added to its numbers.
+struct DrawnFor {
+  Index block = 0, head = 0;
+  bool operator==(const DrawnFor&) const = default;
+};
+struct LinformerWeights {  // P = softmax(scale Q (E K)^T) E, E: k x n; rows of P need not sum to one
+  Index k = 64;
+  bool pooled = false;     // E takes means of k runs of tokens; otherwise E has entries N(0, 1/k)
+  std::uint64_t seed = 0;  // of E
+  DrawnFor shift = {};
+  bool operator==(const LinformerWeights&) const = default;
+};
+struct NystromWeights {  // P = softmax(scale Q K'^T) softmax(scale Q' K'^T)^+ softmax(scale Q' K^T), ' means of runs
+  Index landmarks = 64;
+  bool operator==(const NystromWeights&) const = default;
+};
+struct FeatureWeights {  // P_ij = f(q_i) . f(k_j) / sum over j, E f(q) . f(k) = e^(scale q . k): positive features
+  Index features = 256;
+  std::uint64_t seed = 0;  // of the directions, orthogonal in groups of d_head
+  DrawnFor shift = {};
+  bool operator==(const FeatureWeights&) const = default;
+};
+using AttentionWeights =
+    std::variant<SoftmaxWeights, GaussianWeights, LinformerWeights, NystromWeights, FeatureWeights>;
 
 struct NoPositions {};
 
@@ -101,6 +172,7 @@ struct Attention {
   Linear q, k, v, o;
   Positions positions;
   Mask mask;
+  AttentionWeights weights;
 };
 
 // down(act(up(x))), or with a gate down(act(gate(x)) * up(x)).

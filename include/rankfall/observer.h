@@ -17,6 +17,7 @@ struct Needs {
   };
   bool hidden = false;
   Attention attention = Attention::kNone;
+  bool values = false;
   bool norm_scales = false;
   bool branches = false;
 };
@@ -32,6 +33,9 @@ class RANKFALL_API Observer {
 
   // Hidden state 0..L.
   virtual void hidden(Index /*state*/, const MatrixRef<T>& /*x*/) {}
+  // What P of the heads multiplies, x W_V + b_V: n x (n_kv_heads d_head), head h of H reads the d_head columns of
+  // key/value head h n_kv_heads / H. Before the block's attention arrives.
+  virtual void values(Index /*block*/, const MatrixRef<T>& /*v*/) {}
   // P of one head, n x n; masked entries are 0.
   virtual void attention(Index /*block*/, Index /*head*/, const MatrixRef<T>& /*p*/) {}
   // Rows first_row.. of P of one head.

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <rankfall/attention.h>
 #include <rankfall/export.h>
 #include <rankfall/network.h>
 
@@ -44,6 +46,7 @@ struct Variant {
   Parts removed;
   bool as_published = false;  // then `paper` says which, and `removed` is not used
   PaperVariant paper = PaperVariant::kFull;
+  std::optional<AttentionChoice> attention = std::nullopt;
 };
 
 RANKFALL_API Network apply(const Variant& variant, Network network);
@@ -52,6 +55,10 @@ RANKFALL_API Network apply(const Variant& variant, Network network);
 RANKFALL_API Variant variant_without(std::string_view parts);
 // full, san, san+mlp, san+skip, no-norm.  Error(kUsage) on any other name.
 RANKFALL_API Variant variant_named(std::string_view name);
+// Each variant with each kind of attention, named `san linformer:k=64`; those with `full` keep their names.
+// Error(kUsage) if two kinds are the same.
+RANKFALL_API std::vector<Variant> with_attentions(const std::vector<Variant>& variants,
+                                                  const std::vector<AttentionChoice>& choices);
 // full, san, san+mlp, san+skip as labelled, or as the published code ran them.
 RANKFALL_API std::vector<Variant> paper_variants(bool as_published);
 

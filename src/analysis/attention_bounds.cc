@@ -117,8 +117,9 @@ class Heads {
   Heads(const LoadedLayer<double>& layer, const Sample& sample, const SplitState& in, const Input& x)
       : a_(std::get<Attention>(layer.layer->f)), layer_(layer), sample_(sample), x_(x) {
     content_ = std::holds_alternative<NoPositions>(a_.positions);
+    const SeenKeys keys(a_.mask, in.residual.value.rows());
     for (const Index i : x.rows) {
-      for (const Index j : x.rows) same_keys_ &= a_.mask.allows(i, j);
+      for (const Index j : x.rows) same_keys_ &= keys.allows(i, j);
     }
     if (content_ && same_keys_) {
       const VectorView<double> none(nullptr, 0);
@@ -128,6 +129,11 @@ class Heads {
                                          x.mean.log);
       const auto bias = layer.weights.vector(a_.q.b);
       if (bias.size() > 0) add(query_, scaled<RowVector<double>>(bias));
+      if (!std::holds_alternative<GaussianWeights>(a_.weights)) return;
+      key_ = scaled<RowVector<double>>(linear<double>(x.mean.value, layer.weights.matrix(a_.k.w), none).row(0),
+                                       x.mean.log);
+      const auto key_bias = layer.weights.vector(a_.k.b);
+      if (key_bias.size() > 0) add(key_, scaled<RowVector<double>>(key_bias));
       return;
     }
     // Plain logits: they differ by their own size.
@@ -178,7 +184,8 @@ class Heads {
  private:
   Index row(Index i) const { return x_.rows[static_cast<std::size_t>(i)]; }
 
-  // E = R W_QK R^T, r from the mean query.
+  // E = R W_QK R^T, r from the mean query. GaussianWeights take scale |k_j|^2 / 2 off, of which scale k . b_j and
+  // scale |b_j|^2 / 2 belong to r, k being the mean key: E and whatever follows from it stay as they are.
   HeadMatrices content(Index head) const {
     const Index kv_head = head * a_.n_kv_heads / a_.n_heads;
     const auto b = k_.middleCols(kv_head * a_.d_head, a_.d_head);
@@ -187,7 +194,12 @@ class Heads {
     gemm<double>(false, true, a_.scale, q_.middleCols(head * a_.d_head, a_.d_head), b, 0.0, e);
     out.e = scaled<Matrix<double>>(e, 2 * x_.r.log);
     const RowVector<double> query = query_.value.segment(head * a_.d_head, a_.d_head);
-    const ScaledRow r = scaled<RowVector<double>>(a_.scale * query * b.transpose(), query_.log + x_.r.log);
+    ScaledRow r = scaled<RowVector<double>>(a_.scale * query * b.transpose(), query_.log + x_.r.log);
+    if (std::holds_alternative<GaussianWeights>(a_.weights)) {
+      const RowVector<double> key = key_.value.segment(kv_head * a_.d_head, a_.d_head);
+      add(r, scaled<RowVector<double>>(-a_.scale * key * b.transpose(), key_.log + x_.r.log));
+      add(r, scaled<RowVector<double>>(-a_.scale / 2 * b.rowwise().squaredNorm().transpose(), 2 * x_.r.log));
+    }
     out.q = softmax(plain(r));
     out.d = deviations(out.e, out.q, plain(r));
     return out;
@@ -199,8 +211,8 @@ class Heads {
   const Input& x_;
   bool content_ = true;
   bool same_keys_ = true;
-  Matrix<double> q_, k_;  // of R where logits are content only, otherwise of X
-  ScaledRow query_;       // of the mean
+  Matrix<double> q_, k_;   // of R where logits are content only, otherwise of X
+  ScaledRow query_, key_;  // of the mean; the key of GaussianWeights only
 };
 
 // Largest over pairs of rows of f(row i, row k).

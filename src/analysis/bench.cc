@@ -1,12 +1,12 @@
 #include <algorithm>
-#include <chrono>
-#include <fstream>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 
+#include "analysis/timing.h"
+#include "base/machine.h"
 #include "base/parallel.h"
 #include "linalg/blas_info.h"
 #include "linalg/gemm.h"
@@ -18,10 +18,6 @@
 
 namespace rankfall {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // One product: m x n result, k summed, second factor transposed or not.
 struct Shape {
@@ -110,19 +106,10 @@ double mixed_peak(const ShapeCounts& counts, const std::map<Shape, double>& rate
   return work / time;
 }
 
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-// VmHWM of /proc/self/status: the most memory this process ever held, in MB; 0 where there is none.
+// The most memory this process ever held; 0 where the system does not say.
 double peak_memory_mb() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stod(line.substr(6)) / 1024;
-  }
-  return 0;
+  const auto memory = resident_memory();
+  return memory ? static_cast<double>(memory->peak) / (1 << 20) : 0;
 }
 
 double weights_mb(const Network& network) {

@@ -84,6 +84,7 @@ std::vector<Row> variant_rows(const Model& model, const Variant& variant, std::s
 }
 
 void check_size(const Model& model, const BoundsOptions& options, const InputSize& size) {
+  check_trackable(model.network, variants_or_paper(options.variants));
   for (const Variant& variant : variants_or_paper(options.variants)) {
     const Network network = apply(variant, model.network);
     MemoryPlan plan;

@@ -7,6 +7,7 @@
 #include "analysis/provenance.h"
 #include "input/inputs.h"
 #include "model/memory.h"
+#include "model/split.h"
 #include "result/manifest.h"
 #include <rankfall/collapse.h>
 #include <rankfall/error.h>
@@ -27,6 +28,7 @@ VariantRows rows_of(const CollapseOptions& options) {
 }
 
 void check_size(const Model& model, const CollapseOptions& options, const InputSize& size) {
+  check_trackable(model.network, variants_of(options));
   for (const Variant& variant : variants_of(options)) {
     MemoryPlan plan;
     plan.n_samples = size.n_samples;

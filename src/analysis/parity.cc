@@ -174,8 +174,12 @@ void add_rows(Result& result, const Row& labels, std::string_view what, const Er
   result.rows.push_back(row);
 }
 
-// The variant that `NAME/hidden_states` was made with: our names, or no_PART for a removed part.
+// The variant that `NAME/hidden_states` was made with: our names, or no_PART for a removed part, and a kind of
+// attention after a space.
 Variant variant_of(const std::string& name) {
+  if (const auto space = name.find(' '); space != std::string::npos) {
+    return with_attentions({variant_of(name.substr(0, space))}, {attention_named(name.substr(space + 1))})[0];
+  }
   if (name.starts_with("no_")) {
     Variant variant = variant_without(name.substr(3));
     variant.name = name;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <string_view>
 #include <thread>
 
+#include <malloc.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -22,15 +24,17 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
   return parsed.ec == std::errc() && parsed.ptr == word.data() + word.size() ? std::optional(number) : std::nullopt;
 }
 
-// "MemAvailable:   123 kB" in /proc/meminfo.
-std::uint64_t available_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string name;
-  std::uint64_t kilobytes = 0;
-  for (std::string rest; file >> name >> kilobytes; std::getline(file, rest)) {
-    if (name == "MemAvailable:") return kilobytes * 1024;
+// In bytes: "NAME   123 kB" in a file of /proc, NAME with its colon.
+std::optional<std::uint64_t> memory_in(const char* path, std::string_view name) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with(name)) continue;
+    const auto digits = std::min(line.find_first_of("0123456789"), line.size());
+    std::uint64_t kilobytes = 0;
+    const auto parsed = std::from_chars(line.data() + digits, line.data() + line.size(), kilobytes);
+    return parsed.ec == std::errc() ? std::optional(kilobytes * 1024) : std::nullopt;
   }
-  return 0;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -70,11 +74,27 @@ MemoryLimits memory_limits() {
   MemoryLimits limits;
   limits.physical =
       static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  limits.available = available_memory();
+  limits.available = memory_in("/proc/meminfo", "MemAvailable:").value_or(0);
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) limits.address_space = space.rlim_cur;
   limits.group = group_memory_limit("/proc/self/cgroup", "/sys/fs/cgroup", limits.physical);
   return limits;
+}
+
+std::optional<ResidentMemory> resident_memory() {
+  const auto now = memory_in("/proc/self/status", "VmRSS:");
+  const auto peak = memory_in("/proc/self/status", "VmHWM:");
+  if (!now || !peak) return std::nullopt;
+  return ResidentMemory{*now, *peak};
+}
+
+bool reset_peak_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;
+  return file.good();
 }
 
 int cores_of_machine() { return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN))); }

@@ -25,6 +25,16 @@ MemoryLimits memory_limits();
 std::optional<std::uint64_t> group_memory_limit(const std::string& membership, const std::string& groups,
                                                 std::uint64_t physical);
 
+// What this process holds in memory, in bytes; nothing where /proc does not say.
+struct ResidentMemory {
+  std::uint64_t now = 0;
+  std::uint64_t peak = 0;  // the most since it began, or since reset_peak_memory()
+};
+std::optional<ResidentMemory> resident_memory();
+
+// Gives freed memory back to the system, then makes `peak` what is held now. False where the system does not let it.
+bool reset_peak_memory();
+
 int cores_of_machine();
 int cores_allowed();  // by the affinity mask (taskset, containers)
 

@@ -4,6 +4,7 @@
 #include "model/forward_impl.h"
 #include "model/freezing.h"
 #include "model/frozen_path.h"
+#include "model/low_rank_head.h"
 
 namespace rankfall {
 namespace {
@@ -15,7 +16,11 @@ class Adjoint {
   using State = std::vector<Matrix<double>>;
 
   Adjoint(const Network& network, const AdjointOptions& options, Index n_tokens) : by_length_(options.by_length) {
-    if (options.reach) reach_.emplace_back(RowVector<double>::Unit(n_tokens, *options.reach));
+    const bool distributions = std::ranges::all_of(network.layers, [](const SubLayer& layer) {
+      const auto* attention = std::get_if<Attention>(&layer.f);
+      return !attention || has_distributions(attention->weights);
+    });
+    if (options.reach && distributions) reach_.emplace_back(RowVector<double>::Unit(n_tokens, *options.reach));
     const Index n_blocks = network.sizes.n_blocks;
     const Index n_lengths = by_length_ ? n_blocks + 1 : 1;
     shares_.heads.resize(static_cast<std::size_t>(n_blocks));

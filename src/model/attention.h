@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 
 #include "model/layer_loader.h"
+#include "model/seen_keys.h"
 #include <rankfall/network.h>
 
 namespace rankfall {
@@ -24,6 +26,16 @@ struct RowMeasures {
   RowVector<double> sink;     // mass on the first token that is no padding
 };
 
+// Of whole rows of P; `sink` is the key that counts as one.
+template <class T>
+RowMeasures row_measures(const MatrixRef<T>& rows, Index sink);
+
+// The first token that is no padding; 0 if there is none.
+inline Index first_valid(std::span<const std::uint8_t> valid) {
+  const auto found = std::ranges::find_if(valid, [](std::uint8_t v) { return v != 0; });
+  return found == valid.end() ? 0 : static_cast<Index>(found - valid.begin());
+}
+
 // Logits and probabilities of one head, in blocks of query rows. Built once per sample and layer from the projected
 // queries and keys; const and thread-safe afterwards.
 template <class T>
@@ -38,24 +50,24 @@ class HeadScores {
   void probabilities(Index head, Index first, MutableMatrixRef<T> out) const;
 
   // Of rows that probabilities() made.
-  RowMeasures measures(const MatrixRef<T>& rows) const;
+  RowMeasures measures(const MatrixRef<T>& rows) const { return row_measures<T>(rows, sink_); }
 
   // out := rows first.. of P times `values` [n, d], P in tiles. `measures` may be null.
   void attend(Index head, Index first, const MatrixRef<T>& values, MutableMatrixRef<T> out,
               RowMeasures* measures) const;
 
-  // Rows first.., columns first_key.. of the logits, before softmax and mask.
+  // Rows first.., columns first_key.. of the logits, before softmax and mask; what GaussianWeights add is part of them.
   void logits(Index head, Index first, Index first_key, MutableMatrixRef<T> out) const;
   void logits(Index head, Index first, MutableMatrixRef<T> out) const { logits(head, first, 0, out); }
 
- private:
+  // What of a tile is seen; kSome may be said of all or none.
   enum class Seen { kNone, kSome, kAll };
+  Seen seen(Index first, Index rows, Index first_key, Index keys) const;
 
+ private:
   void add_xlnet_positions(const XlnetPositions& xlnet, Index head, Index first, Index first_key,
                            MutableMatrixRef<T> out) const;
   bool sees(Index query, Index key) const;
-  // What of a tile is seen; kSome may be said of all or none.
-  Seen seen(Index first, Index rows, Index first_key, Index keys) const;
   // row := e^(row - m) where seen and 0 elsewhere, m = max(largest, the row); true if anything is. largest := m.
   bool exponentials(Index query, Index first_key, Seen seen, T& largest, Eigen::Ref<RowVector<T>> row) const;
 
@@ -65,6 +77,8 @@ class HeadScores {
   const Matrix<T>& k_;
   std::span<const std::uint8_t> valid_;
   std::span<const std::int32_t> segments_;
+  SeenKeys keys_;
+  Matrix<T> key_terms_;  // of GaussianWeights, [n_kv_heads, n]: -scale |k_j|^2 / 2
   Index sink_ = 0;
 };
 

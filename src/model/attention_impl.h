@@ -28,13 +28,25 @@ template <class T>
 HeadScores<T>::HeadScores(const Attention& attention, const LoadedLayer<T>& layer, const Matrix<T>& q,
                           const Matrix<T>& k, std::span<const std::uint8_t> valid,
                           std::span<const std::int32_t> segments)
-    : attention_(attention), layer_(layer), q_(q), k_(k), valid_(valid), segments_(segments) {
-  while (sink_ + 1 < k.rows() && !valid_.empty() && valid_[static_cast<std::size_t>(sink_)] == 0) ++sink_;
+    : attention_(attention),
+      layer_(layer),
+      q_(q),
+      k_(k),
+      valid_(valid),
+      segments_(segments),
+      keys_(attention.mask, k.rows()),
+      sink_(first_valid(valid)) {
+  if (!std::holds_alternative<GaussianWeights>(attention.weights)) return;
+  key_terms_.resize(attention.n_kv_heads, k.rows());
+  for (Index head = 0; head < attention.n_kv_heads; ++head) {
+    const auto keys = k.middleCols(head * attention.d_head, attention.d_head);
+    key_terms_.row(head) = T(-attention.scale / 2) * keys.rowwise().squaredNorm().transpose();
+  }
 }
 
 template <class T>
 bool HeadScores<T>::sees(Index query, Index key) const {
-  return attention_.mask.allows(query, key) && (valid_.empty() || valid_[static_cast<std::size_t>(key)] != 0);
+  return keys_.allows(query, key) && (valid_.empty() || valid_[static_cast<std::size_t>(key)] != 0);
 }
 
 template <class T>
@@ -45,8 +57,13 @@ typename HeadScores<T>::Seen HeadScores<T>::seen(Index first, Index rows, Index 
   if (mask.causal && first_key > last) return Seen::kNone;
   bool all = valid_.empty() && (!mask.causal || last_key <= first);
   if (mask.window > 0 && last >= mask.global && last_key >= mask.global) {
-    const bool any_global = first < mask.global || first_key < mask.global;
-    if (!any_global && std::max(first_key - last, first - last_key) > mask.window) return Seen::kNone;
+    bool any_far = first < mask.global || first_key < mask.global;
+    for (Index block = first / Mask::kBlock; block <= last / Mask::kBlock; ++block) {
+      for (Index of_keys = first_key / Mask::kBlock; of_keys <= last_key / Mask::kBlock; ++of_keys) {
+        any_far = any_far || keys_.draws(block, of_keys);
+      }
+    }
+    if (!any_far && std::max(first_key - last, first - last_key) > mask.window) return Seen::kNone;
     all = all && std::max(last - first_key, last_key - first) <= mask.window;
   }
   return all ? Seen::kAll : Seen::kSome;
@@ -72,6 +89,7 @@ void HeadScores<T>::logits(Index head, Index first, Index first_key, MutableMatr
       out.row(i) += layer_.distance_bias.row(head).segment(longest - 1 - (first + i) + first_key, out.cols());
     }
   }
+  if (key_terms_.size() > 0) out.rowwise() += key_terms_.row(kv_head).segment(first_key, out.cols());
 }
 
 // (q_i + v) . r_{i-j} and, for samples with segments, (q_i + s) . g_{same or not}.
@@ -148,11 +166,11 @@ void HeadScores<T>::probabilities(Index head, Index first, MutableMatrixRef<T> o
 }
 
 template <class T>
-RowMeasures HeadScores<T>::measures(const MatrixRef<T>& rows) const {
+RowMeasures row_measures(const MatrixRef<T>& rows, Index sink) {
   RowMeasures out{RowVector<double>(rows.rows()), RowVector<double>(rows.rows())};
   for (Index i = 0; i < rows.rows(); ++i) {
     out.entropy(i) = row_entropy<double>(rows.row(i).template cast<double>());
-    out.sink(i) = static_cast<double>(rows(i, sink_));
+    out.sink(i) = static_cast<double>(rows(i, sink));
   }
   return out;
 }

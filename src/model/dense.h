@@ -33,6 +33,8 @@ class Dense {
   State norm_with(const LayerWeights<T>& weights, const Norm& norm, NormPlace place, State x);
 
  private:
+  Matrix<T> mix(const Attention& attention, const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v);
+  Matrix<T> mix_low_rank(const Attention& attention, const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v);
   State branch_done(State y, const char* what);
   const Layer& layer() const { return *layer_; }
 

@@ -9,6 +9,7 @@
 #include "model/attention_impl.h"
 #include "model/dense.h"
 #include "model/layer_weights_impl.h"
+#include "model/low_rank_head_impl.h"
 #include <rankfall/error.h>
 
 namespace rankfall {
@@ -108,9 +109,18 @@ typename Dense<T>::State Dense<T>::apply(const Attention& attention, const State
     rotate_heads(layer(), d, parts[0].y);
     rotate_heads(layer(), d, parts[1].y);
   }
-  const Matrix<T>& v = parts[2].y;
+  if (needs_.values) observer_->values(layer().layer->block, parts[2].y);
+  const Matrix<T> mixed = is_low_rank(attention.weights) ? mix_low_rank(attention, parts[0].y, parts[1].y, parts[2].y)
+                                                         : mix(attention, parts[0].y, parts[1].y, parts[2].y);
+  return branch_done(linear<T>(mixed, weights.matrix(attention.o.w), weights.vector(attention.o.b)), "attention");
+}
 
-  const HeadScores<T> scores(attention, layer(), parts[0].y, parts[1].y, sample_->valid, sample_->segments);
+// The heads' P V side by side.
+template <class T>
+Matrix<T> Dense<T>::mix(const Attention& attention, const Matrix<T>& q, const Matrix<T>& k, const Matrix<T>& v) {
+  const Index n = q.rows();
+  const Index d = attention.d_head;
+  const HeadScores<T> scores(attention, layer(), q, k, sample_->valid, sample_->segments);
   Matrix<T> mixed(n, attention.n_heads * d);
   const Index block_index = layer().layer->block;
   const bool tiled = n > kTiledAbove;
@@ -145,7 +155,39 @@ typename Dense<T>::State Dense<T>::apply(const Attention& attention, const State
     }
     if (whole) observer_->attention(block_index, head, p);
   });
-  return branch_done(linear<T>(mixed, weights.matrix(attention.o.w), weights.vector(attention.o.b)), "attention");
+  return mixed;
+}
+
+// The same where P is a product of thin matrices, whose rows are formed for whoever looks on.
+template <class T>
+Matrix<T> Dense<T>::mix_low_rank(const Attention& attention, const Matrix<T>& q, const Matrix<T>& k,
+                                 const Matrix<T>& v) {
+  const Index n = q.rows();
+  const Index d = attention.d_head;
+  const Index block_index = layer().layer->block;
+  Matrix<T> mixed(n, attention.n_heads * d);
+  parallel_for(attention.n_heads, [&](Index head) {
+    const Index kv_first = head * attention.n_kv_heads / attention.n_heads * d;
+    const LowRankHead<T> scores(attention, layer().drawn[static_cast<std::size_t>(head)], q.middleCols(head * d, d),
+                                k.middleCols(kv_first, d), sample_->valid);
+    scores.attend(v.middleCols(kv_first, d), mixed.middleCols(head * d, d));
+    if (needs_.attention == Needs::Attention::kNone) return;
+    const bool whole = needs_.attention == Needs::Attention::kWhole;
+    Matrix<T> p(whole ? n : std::min(kQueryRows, n), n);
+    for (Index first = 0; first < n; first += p.rows()) {
+      auto rows = p.topRows(std::min(p.rows(), n - first));
+      scores.rows(first, rows);
+      if (whole) {
+        observer_->attention(block_index, head, rows);
+      } else if (needs_.attention == Needs::Attention::kRows) {
+        observer_->attention_rows(block_index, head, first, rows);
+      } else {
+        const RowMeasures measures = row_measures<T>(rows, first_valid(sample_->valid));
+        observer_->attention_measures(block_index, head, first, measures.entropy, measures.sink);
+      }
+    }
+  });
+  return mixed;
 }
 
 template <class T>

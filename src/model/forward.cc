@@ -1,4 +1,5 @@
 #include "model/forward_impl.h"
+#include "model/low_rank_head.h"
 #include <rankfall/forward.h>
 
 namespace rankfall {
@@ -19,10 +20,15 @@ double product(Index n_tokens, const Linear& f) {
 }
 
 double flops(const Attention& a, Index n) {
-  const double n2 = static_cast<double>(n) * static_cast<double>(n);
+  const double tokens = static_cast<double>(n);
   const double width = static_cast<double>(a.n_heads * a.d_head);
   const bool relative = std::holds_alternative<XlnetPositions>(a.positions);
-  return product(n, a.q) + product(n, a.k) + product(n, a.v) + product(n, a.o) + (relative ? 8.0 : 4.0) * n2 * width;
+  const double linear = product(n, a.q) + product(n, a.k) + product(n, a.v) + product(n, a.o);
+  if (!is_low_rank(a.weights)) return linear + (relative ? 8.0 : 4.0) * tokens * tokens * width;
+  // Two thin products make the weights, two apply them; landmarks have one more.
+  const double thin = static_cast<double>(thin_width(a.weights, n));
+  const bool landmarks = std::holds_alternative<NystromWeights>(a.weights);
+  return linear + tokens * thin * (8 * width + (landmarks ? 2 * thin * static_cast<double>(a.n_heads) : 0));
 }
 
 double flops(const Mlp& m, Index n) {

@@ -5,6 +5,7 @@
 #include "linalg/linear.h"
 #include "linalg/norms_impl.h"
 #include "model/layer_weights_impl.h"
+#include "model/low_rank_head.h"
 
 namespace rankfall {
 namespace {
@@ -50,8 +51,18 @@ Matrix<double> mix(const FrozenLayer& f, const Attention& a, const Matrix<double
   return mixed;
 }
 
-// Row i of P sums to one, or to zero where token i sees nothing.
-bool sees(const FrozenLayer& f, Index token) { return f.attention[0].row(token).maxCoeff() > 0; }
+// P 1. Rows that are distributions sum to one exactly, or to zero where a token sees nothing.
+RowVector<double> row_sums(const MatrixRef<double>& p, bool distributions) {
+  if (!distributions) return p.rowwise().sum().transpose();
+  return (p.rowwise().maxCoeff().array() > 0).cast<double>().transpose();
+}
+
+// P (1 mean + residual) = 1 mean + (P residual + (P 1 - 1) mean); `y` has P's product with the residual already.
+void add_missing_mean(const RowVector<double>& sums, CentredMatrix& y) {
+  for (Index i = 0; i < sums.size(); ++i) {
+    if (sums(i) != 1) y.residual.row(i) += (sums(i) - 1) * y.mean;
+  }
+}
 
 // Moves what the residual's rows have in common into the mean.
 void recentre(CentredMatrix& y, std::span<const std::uint8_t> valid) {
@@ -132,13 +143,22 @@ Matrix<double> attention_constant(const FrozenLayer& f, const Attention& a, cons
   const Index n = f.attention[0].rows();
   Matrix<double> out = Matrix<double>::Zero(n, a.o.n_out());
   if (has_value) {
-    RowVector<double> mixed(a.n_heads * a.d_head);
+    const bool distributions = has_distributions(a.weights);
+    Matrix<double> mixed(distributions ? 1 : n, a.n_heads * a.d_head);
     for (Index h = 0; h < a.n_heads; ++h) {
-      mixed.segment(h * a.d_head, a.d_head) = v.segment(kv_head(a, h) * a.d_head, a.d_head);
+      const auto value = v.segment(kv_head(a, h) * a.d_head, a.d_head);
+      auto of_head = mixed.middleCols(h * a.d_head, a.d_head);
+      if (distributions) {
+        of_head = value;
+      } else {
+        of_head = row_sums(f.attention[static_cast<std::size_t>(h)], false).transpose() * value;
+      }
     }
-    const RowVector<double> row = times(mixed, f.weights->matrix(a.o.w));
-    for (Index i = 0; i < n; ++i) {
-      if (sees(f, i)) out.row(i) = row;
+    const Matrix<double> rows = times(mixed, f.weights->matrix(a.o.w));
+    if (distributions) {  // every head sees the same keys
+      out = row_sums(f.attention[0], true).transpose() * rows.row(0);
+    } else {
+      out = rows;
     }
   }
   if (has_output) out.rowwise() += bo;
@@ -193,7 +213,7 @@ CentredMatrix norm_linear(const FrozenLayer& f, const Norm& norm, NormPlace plac
 
 CentredMatrix head_linear(const FrozenLayer& f, const Attention& a, Index head, std::span<const std::uint8_t> valid,
                           const CentredMatrix& y) {
-  // The mean goes along as one more row, around P: P 1 = 1.
+  // The mean goes along as one more row, around P.
   const Index n = y.residual.rows();
   Matrix<double> rows(n + 1, y.residual.cols());
   rows.topRows(n) = y.residual;
@@ -204,31 +224,27 @@ CentredMatrix head_linear(const FrozenLayer& f, const Attention& a, Index head, 
   mixed.row(n) = v.row(n);
   const Matrix<double> out = times(mixed, columns_of(f.weights->matrix(a.o.w), head * a.d_head, a.d_head));
   CentredMatrix result{out.row(n), out.topRows(n)};
-  for (Index i = 0; i < n; ++i) {
-    if (!sees(f, i)) result.residual.row(i) = -result.mean;
-  }
+  add_missing_mean(row_sums(f.attention[static_cast<std::size_t>(head)], has_distributions(a.weights)), result);
   recentre(result, valid);
   return result;
 }
 
-CentredMatrix attention_product(const MatrixRef<double>& p, std::span<const std::uint8_t> valid,
+CentredMatrix attention_product(const MatrixRef<double>& p, bool distributions, std::span<const std::uint8_t> valid,
                                 const CentredMatrix& m) {
   CentredMatrix out{m.mean, Matrix<double>(m.residual.rows(), m.residual.cols())};
   gemm<double>(false, false, 1.0, p, m.residual, 0.0, out.residual);
-  for (Index i = 0; i < p.rows(); ++i) {
-    if (p.row(i).maxCoeff() == 0) out.residual.row(i) = -out.mean;
-  }
+  add_missing_mean(row_sums(p, distributions), out);
   recentre(out, valid);
   return out;
 }
 
-CentredMatrix product_attention(const CentredMatrix& m, const MatrixRef<double>& p) {
+CentredMatrix product_attention(const CentredMatrix& m, const MatrixRef<double>& p, bool distributions) {
   CentredMatrix out{RowVector<double>(p.cols()), Matrix<double>(m.residual.rows(), p.cols())};
   out.mean.noalias() = m.mean * p;
   // The rows of m sum to one, those of its residual to zero, and P multiplies what rounding leaves of that by nearly
   // one, whatever else it takes to zero. Rows that see nothing are zero, their residual sums to minus one.
   Matrix<double> residual = m.residual;
-  for (Index i = 0; i < residual.rows(); ++i) {
+  for (Index i = 0; i < residual.rows() && distributions; ++i) {
     const double sum = residual.row(i).sum();
     if (std::abs(sum) < 0.5) residual.row(i).array() -= sum / static_cast<double>(residual.cols());
   }

@@ -35,7 +35,8 @@ Matrix<double> attention_linear(const FrozenLayer& f, const Attention& attention
 Matrix<double> attention_transposed(const FrozenLayer& f, const Attention& attention, const MatrixRef<double>& y);
 // y -> P_h y W_h.
 Matrix<double> head_linear(const FrozenLayer& f, const Attention& attention, Index head, const MatrixRef<double>& y);
-// What attention adds: (shift W_V + b_V) W_O + b_O, token by token; shift as from norm_shift. Empty if zero.
+// What attention adds: (shift W_V + b_V) W_O + b_O, token by token, the values times what rows of P sum to; shift as
+// from norm_shift. Empty if zero.
 Matrix<double> attention_constant(const FrozenLayer& f, const Attention& attention, const RowVector<double>& shift);
 // <P_h y W_h, g> for each head.
 RowVector<double> head_products(const FrozenLayer& f, const Attention& attention, const MatrixRef<double>& y,
@@ -47,10 +48,10 @@ CentredMatrix norm_linear(const FrozenLayer& f, const Norm& norm, NormPlace plac
                           CentredMatrix y);
 CentredMatrix head_linear(const FrozenLayer& f, const Attention& attention, Index head,
                           std::span<const std::uint8_t> valid, const CentredMatrix& y);
-// P m and m P: products of attention matrices.
-CentredMatrix attention_product(const MatrixRef<double>& p, std::span<const std::uint8_t> valid,
+// P m and m P: products of attention matrices, all of whose rows are distributions (has_distributions) or not.
+CentredMatrix attention_product(const MatrixRef<double>& p, bool distributions, std::span<const std::uint8_t> valid,
                                 const CentredMatrix& m);
-CentredMatrix product_attention(const CentredMatrix& m, const MatrixRef<double>& p);
+CentredMatrix product_attention(const CentredMatrix& m, const MatrixRef<double>& p, bool distributions);
 // Frobenius norm over what is no padding.
 double frobenius(const CentredMatrix& y, std::span<const std::uint8_t> valid);
 

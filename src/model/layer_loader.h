@@ -2,8 +2,11 @@
 
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "base/parallel.h"
 #include "model/layer_weights.h"
+#include "model/low_rank_head.h"
 #include "model/position_tables.h"
 
 namespace rankfall {
@@ -20,6 +23,8 @@ struct LoadedLayer {
   Matrix<T> distance_bias;
   // Rotary: cosine and sine of the angle of position p and channel c, [n, d_head / 2].
   Matrix<T> rotary_cos, rotary_sin;
+  // Products of thin matrices: drawn_matrix of each head.
+  std::vector<Matrix<T>> drawn;
 };
 
 // Loads sub-layers one at a time; tensors that the next one shares with the last are not loaded again.
@@ -38,6 +43,7 @@ class LayerLoader {
     next.weights = LayerWeights<T>(slices_of(layer), network_.tensors, source_, &current_.weights);
     if (const auto* attention = std::get_if<Attention>(&layer.f)) {
       std::visit([&](const auto& positions) { make_tables(*attention, positions, next); }, attention->positions);
+      if (is_low_rank(attention->weights)) draw(*attention, next);
     }
     current_ = std::move(next);
     if (index + 1 < static_cast<Index>(network_.layers.size())) prefetch(index + 1);
@@ -72,6 +78,14 @@ class LayerLoader {
     const RotaryTable table = rotary_table(max_tokens_, attention.d_head, rotary);
     next.rotary_cos = table.cos.cast<T>();
     next.rotary_sin = table.sin.cast<T>();
+  }
+
+  void draw(const Attention& attention, LoadedLayer<T>& next) {
+    next.drawn.resize(static_cast<std::size_t>(attention.n_heads));
+    parallel_for(attention.n_heads, [&](Index head) {
+      next.drawn[static_cast<std::size_t>(head)] =
+          drawn_matrix(attention, next.layer->block, head, max_tokens_).template cast<T>();
+    });
   }
 
   const Matrix<T>& sinusoid(Index d) {

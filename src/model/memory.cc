@@ -9,6 +9,7 @@
 #include "base/machine.h"
 #include "model/attention.h"
 #include "model/layer_weights.h"
+#include "model/low_rank_head.h"
 #include <rankfall/error.h>
 #include <rankfall/parallel.h>
 
@@ -23,14 +24,29 @@ double layer_weights(const SubLayer& layer) {
   return n;
 }
 
+// Random numbers that stay while all samples go through the sub-layer.
+double layer_draws(const SubLayer& layer, double n_tokens) {
+  const auto* attention = std::get_if<Attention>(&layer.f);
+  if (!attention) return 0;
+  const double n_heads = static_cast<double>(attention->n_heads);
+  const auto* linformer = std::get_if<LinformerWeights>(&attention->weights);
+  if (linformer && !linformer->pooled) return n_heads * static_cast<double>(linformer->k) * n_tokens;
+  const auto* features = std::get_if<FeatureWeights>(&attention->weights);
+  return features ? n_heads * static_cast<double>(features->features * attention->d_head) : 0;
+}
+
 // Scalars alive at once while one sample goes through the sub-layer.
 double working_set(const SubLayer& layer, double n_tokens, double d_model) {
   double n = 3 * n_tokens * d_model;
   if (const auto* attention = std::get_if<Attention>(&layer.f)) {
     const double width = static_cast<double>(attention->n_heads * attention->d_head);
     n += 4 * n_tokens * width;
+    const bool thin = is_low_rank(attention->weights);
     const bool tiled = n_tokens > static_cast<double>(kTiledAbove);
-    n += 3 * static_cast<double>(kQueryRows) * (tiled ? static_cast<double>(kTileKeys) : n_tokens);
+    n += 3 * static_cast<double>(kQueryRows) * (tiled && !thin ? static_cast<double>(kTileKeys) : n_tokens);
+    // Two thin matrices, and up to three of doubles that they are made from.
+    const double width_of_thin = static_cast<double>(thin_width(attention->weights, static_cast<Index>(n_tokens)));
+    n += 8 * width_of_thin * (n_tokens + static_cast<double>(attention->d_head));
     if (std::holds_alternative<XlnetPositions>(attention->positions)) n += 2 * n_tokens * (width + d_model);
   } else if (const auto* mlp = std::get_if<Mlp>(&layer.f)) {
     n += n_tokens * static_cast<double>(mlp->up.n_out() * (mlp->gate ? 2 : 1));
@@ -50,7 +66,7 @@ double memory_needed(const Network& network, const MemoryPlan& plan) {
   std::set<std::pair<int, Index>> counted;  // tensors that blocks share lie in memory once
   for (const SubLayer& layer : network.layers) {
     widest = std::max(widest, working_set(layer, n, d));
-    weights = std::max(weights, layer_weights(layer));
+    weights = std::max(weights, layer_weights(layer) + layer_draws(layer, n));
     for (const TensorSlice& slice : slices_of(layer)) {
       if (counted.insert({slice.tensor, slice.col}).second) all_weights += elements(slice);
     }

@@ -57,8 +57,8 @@ Positions positions_of(XlnetPositions xlnet, Index head, Index d) {
   return xlnet;
 }
 
-// Attention with one of its heads; the output's bias stays.
-Attention head_of(const Attention& all, Index head) {
+// Attention with one of its heads; the output's bias stays. Its block's number was larger by block_shift.
+Attention head_of(const Attention& all, Index head, Index block_shift) {
   const Index d = all.d_head;
   const Index kv_head = head * all.n_kv_heads / all.n_heads;
   Attention one = all;
@@ -68,6 +68,14 @@ Attention head_of(const Attention& all, Index head) {
   one.v = outputs_of(all.v, kv_head * d, d);
   one.o = inputs_of(all.o, head * d, d);
   one.positions = std::visit([&](const auto& p) { return positions_of(p, head, d); }, all.positions);
+  std::visit(
+      [&](auto& weights) {
+        if constexpr (requires { weights.shift; }) {
+          weights.shift.block += block_shift;
+          weights.shift.head += head;
+        }
+      },
+      one.weights);
   return one;
 }
 
@@ -93,7 +101,7 @@ Network rerun_network(const Network& network, const Path& path) {
         Norm plain;
         const std::optional<Norm>& own = layer.post ? layer.post : layer.pre;
         if (own) plain.eps = own->eps;
-        layer.f = head_of(*attention, head.head);
+        layer.f = head_of(*attention, head.head, head.block - n_blocks);
         layer.skip = 0;
         layer.post = plain;
       }

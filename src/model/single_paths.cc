@@ -3,6 +3,7 @@
 #include "model/forward_impl.h"
 #include "model/freezing.h"
 #include "model/frozen_path.h"
+#include "model/low_rank_head.h"
 
 namespace rankfall {
 namespace {
@@ -42,8 +43,9 @@ class FollowRun final : public FrozenObserver {
       path.term = path_step(paths_[i].origin, sample_.valid, f, network_.final_norm, head, std::move(path.term));
       if (!head || !options_.attention) return;
       const Matrix<double>& p = f.attention[static_cast<std::size_t>(*head)];
-      path.attention = options_.published_order ? product_attention(path.attention, p)
-                                                : attention_product(p, sample_.valid, path.attention);
+      const bool distributions = has_distributions(std::get<Attention>(f.layer->f).weights);
+      path.attention = options_.published_order ? product_attention(path.attention, p, distributions)
+                                                : attention_product(p, distributions, sample_.valid, path.attention);
     });
   }
 

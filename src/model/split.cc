@@ -1,5 +1,7 @@
 #include "model/split.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/random.h"
@@ -8,6 +10,7 @@
 #include "linalg/norms_impl.h"
 #include "linalg/spectra.h"
 #include "model/forward_impl.h"
+#include "model/low_rank_head.h"
 #include "model/split_activation.h"
 #include "model/split_attention.h"
 #include <rankfall/error.h>
@@ -295,9 +298,36 @@ SplitNorms split_norms(const SplitState& x, std::span<const std::uint8_t> valid,
   return out;
 }
 
+namespace {
+
+constexpr const char* kCannotTrack =
+    "mean and residual can be kept apart only where P is a softmax of logits: full, gaussian, window and bigbird. "
+    "`rankfall measure` follows the other kinds of attention, down to rounding";
+
+bool can_track(const Network& network) {
+  return std::ranges::none_of(network.layers, [](const SubLayer& layer) {
+    const auto* attention = std::get_if<Attention>(&layer.f);
+    return attention && is_low_rank(attention->weights);
+  });
+}
+
+}  // namespace
+
+void check_trackable(const Network& network, std::span<const Variant> variants) {
+  std::vector<std::string> fit;
+  std::vector<std::string> do_not;
+  for (const Variant& variant : variants) (can_track(apply(variant, network)) ? fit : do_not).push_back(variant.name);
+  if (do_not.empty()) return;
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format("variant{} {}: {}{}", do_not.size() > 1 ? "s" : "", fmt::join(do_not, "; "), kCannotTrack,
+                  fit.empty() ? "" : fmt::format(". Of those asked for {} can be followed", fmt::join(fit, "; "))));
+}
+
 std::vector<SplitState> track(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
                               std::span<SplitObserver* const> observers, const ForwardOptions& options) {
   check_observers(observers.size(), samples.size());
+  if (!can_track(network)) throw Error(ErrorKind::kUsage, kCannotTrack);
   const BlasThreads one_blas_thread(1);
   std::vector<SplitState> states;
   states.reserve(samples.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "model/layer_loader.h"
@@ -7,8 +8,12 @@
 #include "model/step.h"
 #include <rankfall/sample.h>
 #include <rankfall/split.h>
+#include <rankfall/variants.h>
 
 namespace rankfall {
+
+// Error(kUsage) if `track` refuses one of the variants; says which it would take.
+void check_trackable(const Network& network, std::span<const Variant> variants);
 
 // Random changes by a share `size` of each number; none if 0. Depends on the number of values changed so far only.
 class Jitter {

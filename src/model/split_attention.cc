@@ -73,6 +73,7 @@ SplitState split_attention(const Attention& attention, const LoadedLayer<double>
   Projections p{attention, layer, sample, project(attention.q), project(attention.k), project(attention.v)};
   p.reference = smallest_row(x.residual.value, sample.valid);
   p.centred = !x.mean.is_zero();
+  p.keys = SeenKeys(attention.mask, p.n());
   Index first = 0;
   Index last = p.n() - 1;
   while (first < last && !p.is_valid(first)) ++first;

@@ -237,6 +237,27 @@ std::unique_ptr<SplitLogits> make(const Projections& p, const SplitHead& h, cons
   return std::make_unique<RotaryLogits>(p, h, rotary);
 }
 
+// What GaussianWeights take off, scale |k + b_j|^2 / 2: constant, scale k . b_j, scale |b_j|^2 / 2. The same for every
+// query, and turning by rotary positions leaves lengths as they are.
+class GaussianLogits final : public SplitLogits {
+ public:
+  GaussianLogits(std::unique_ptr<SplitLogits> products, const Projections& p, const SplitHead& h)
+      : products_(std::move(products)), scale_(p.attention.scale), h_(h) {}
+
+  ScaledRow reference() const override {
+    ScaledRow r = products_->reference();
+    add(r, as_row(times(-scale_, as_matrix(h_.k), h_.b)));
+    add(r, scaled<RowVector<double>>(-scale_ / 2 * h_.b.value.rowwise().squaredNorm().transpose(), 2 * h_.b.log));
+    return r;
+  }
+  ScaledMatrix differences(Index first, Index rows) const override { return products_->differences(first, rows); }
+
+ private:
+  std::unique_ptr<SplitLogits> products_;
+  double scale_;
+  const SplitHead& h_;
+};
+
 }  // namespace
 
 SplitHead head_of(const Projections& p, Index head) {
@@ -262,7 +283,9 @@ SplitHead head_of(const Projections& p, Index head) {
 }
 
 std::unique_ptr<SplitLogits> split_logits(const Projections& p, const SplitHead& head) {
-  return std::visit([&](const auto& positions) { return make(p, head, positions); }, p.attention.positions);
+  auto logits = std::visit([&](const auto& positions) { return make(p, head, positions); }, p.attention.positions);
+  if (!std::holds_alternative<GaussianWeights>(p.attention.weights)) return logits;
+  return std::make_unique<GaussianLogits>(std::move(logits), p, head);
 }
 
 }  // namespace rankfall

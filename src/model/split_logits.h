@@ -21,10 +21,11 @@ struct Projections {
   bool same_keys = false;                     // every query sees the same keys: all that are no padding
   bool centred = false;                       // rows of residuals sum to zero
   const HeadScores<double>* whole = nullptr;  // plain logits, where mean and residual are not apart
+  SeenKeys keys = {};
 
   Index n() const { return v.residual.value.rows(); }
   bool is_valid(Index i) const { return sample.valid.empty() || sample.valid[static_cast<std::size_t>(i)] != 0; }
-  bool sees(Index i, Index j) const { return is_valid(j) && attention.mask.allows(i, j); }
+  bool sees(Index i, Index j) const { return is_valid(j) && keys.allows(i, j); }
   bool same_segment(Index i, Index j) const {
     return sample.segments[static_cast<std::size_t>(i)] == sample.segments[static_cast<std::size_t>(j)];
   }

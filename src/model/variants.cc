@@ -80,8 +80,32 @@ Network with_depth(const Network& network, Index n_blocks) {
 }
 
 Network apply(const Variant& variant, Network network) {
-  return variant.as_published ? as_published(std::move(network), variant.paper)
-                              : without(std::move(network), variant.removed);
+  network = variant.as_published ? as_published(std::move(network), variant.paper)
+                                 : without(std::move(network), variant.removed);
+  return variant.attention ? with_attention(std::move(network), *variant.attention) : network;
+}
+
+std::vector<Variant> with_attentions(const std::vector<Variant>& variants,
+                                     const std::vector<AttentionChoice>& choices) {
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (choices[i].weights != choices[j].weights || choices[i].mask != choices[j].mask) continue;
+      throw Error(ErrorKind::kUsage,
+                  choices[i].name == choices[j].name
+                      ? fmt::format("attention {} is given twice", choices[i].name)
+                      : fmt::format("attention {} is the same as {}", choices[i].name, choices[j].name));
+    }
+  }
+  std::vector<Variant> out;
+  out.reserve(variants.size() * choices.size());
+  for (const AttentionChoice& choice : choices) {
+    for (Variant variant : variants) {
+      if (choice.weights || choice.mask) variant.name += " " + choice.name;
+      variant.attention = choice;
+      out.push_back(std::move(variant));
+    }
+  }
+  return out;
 }
 
 Variant variant_without(std::string_view parts) {

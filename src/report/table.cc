@@ -12,6 +12,8 @@
 #include "report/bound_tables.h"
 #include "report/doctor_table.h"
 #include "report/layer_block.h"
+#include "report/layer_cost_table.h"
+#include "report/lowrank_tables.h"
 #include "report/paint.h"
 #include "report/path_tables.h"
 #include "report/plain_table.h"
@@ -75,9 +77,10 @@ std::string plural(std::size_t n, std::string_view word) { return fmt::format("{
 
 // Commands whose results have tables of their own.
 const std::map<std::string, std::string (*)(const Result&, const TableOptions&), std::less<>> kTables = {
-    {"paths", path_tables},    {"counts", count_tables},   {"bounds", bound_tables},
-    {"audit", audit_table},    {"agreement", audit_table}, {"effectiveness", effectiveness_tables},
-    {"circle", circle_tables}, {"doctor", doctor_table}};
+    {"paths", path_tables},     {"counts", count_tables},   {"bounds", bound_tables},
+    {"audit", audit_table},     {"agreement", audit_table}, {"effectiveness", effectiveness_tables},
+    {"circle", circle_tables},  {"doctor", doctor_table},   {"layer_costs", layer_cost_table},
+    {"lowrank", lowrank_tables}};
 
 }  // namespace
 

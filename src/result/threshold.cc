@@ -124,8 +124,8 @@ Threshold parse_threshold(std::string_view text) {
   threshold.value = *value;
 
   std::string_view left = trim(text.substr(0, at));
-  // A variant's name may hold anything but a colon; a metric's never holds one.
-  if (const auto colon = left.find(':'); colon != std::string_view::npos) {
+  // A metric's name never holds a colon; a variant's may (san linformer:k=64).
+  if (const auto colon = left.rfind(':'); colon != std::string_view::npos) {
     threshold.variant = trim(left.substr(0, colon));
     if (threshold.variant.empty()) reject(text, "no variant before ':'");
     left = trim(left.substr(colon + 1));

@@ -32,7 +32,7 @@ torch::Tensor forbidden(const Mask& mask, Index n) {
   torch::Tensor out = torch::zeros({n, n}, torch::kBool);
   auto entries = out.accessor<bool, 2>();
   for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j < n; ++j) entries[i][j] = !mask.allows(i, j);
+    for (Index j = 0; j < n; ++j) entries[i][j] = !mask.allows(i, j, n);
   }
   return out;
 }
@@ -137,6 +137,9 @@ torch::Tensor Autograd::norm(const Norm& norm, NormPlace /*place*/, torch::Tenso
 torch::Tensor Autograd::apply(const Attention& a, const torch::Tensor& x) {
   if (!std::holds_alternative<NoPositions>(a.positions)) {
     throw Error(ErrorKind::kUsage, "training knows no positions in the logits");
+  }
+  if (!std::holds_alternative<SoftmaxWeights>(a.weights)) {
+    throw Error(ErrorKind::kUsage, "training knows softmax attention only");
   }
   const std::int64_t n_batch = x.size(0);
   const std::int64_t n = x.size(1);

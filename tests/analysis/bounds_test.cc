@@ -59,6 +59,7 @@ TEST(Bounds, ProvedOnesHoldForRandomAndAdversarialNetworks) {
                                          n_heads * d_head, stds[pick(6)], norms[pick(4)], pick(2), kind);
     Model model = open_model(spec, static_cast<std::uint64_t>(trial));
     if (pick(2) == 0) model = with_biases(std::move(model), static_cast<std::uint64_t>(trial));
+    if (trial % 3 == 0) model.network = with_attention(model.network, attention_named("gaussian"));
     const Index n = 1 + pick(7);
     const Index d = model.network.sizes.d_model;
     Matrix<double> x(n, d);
@@ -172,9 +173,13 @@ TEST(Bounds, TinyWeightsHaveBounds) {
 
 // What is measured is the residual of the attention's own output.
 TEST(Bounds, MeasureWhatTheForwardPassGives) {
-  for (const std::string& spec : all_small_networks()) {
-    SCOPED_TRACE(spec);
-    const Model model = with_biases(open_small(spec, 3), 3);
+  const auto all = all_small_networks();
+  for (std::size_t c = 0; c < 2 * all.size(); ++c) {
+    const std::string& spec = all[c / 2];
+    const char* kind = c % 2 == 0 ? "full" : "gaussian";
+    SCOPED_TRACE(spec + " " + kind);
+    Model model = with_biases(open_small(spec, 3), 3);
+    model.network = with_attention(model.network, attention_named(kind));
     const auto samples = random_samples(model.network, 4, 1, 7);
     Recorder<double> recorder;
     forward<double>(model.network, *model.weights, samples, std::vector<Observer<double>*>{&recorder});
@@ -205,9 +210,11 @@ TEST(Bounds, MeasureWhatTheForwardPassGives) {
 }
 
 // Far below rounding the measurement is the tracker's.
-TEST(Bounds, AreExactBelowRounding) {
+void expect_exact_below_rounding(const char* kind) {
+  SCOPED_TRACE(kind);
   const std::vector<std::string> models = {"san:layers=7,heads=2,dim=16,norm=none,std=0.1,bias=0"};
   BoundsOptions options = only("san");
+  options.variants = with_attentions(options.variants, {attention_named(kind)});
   options.input.n_samples = 1;
   options.input.n_tokens = 8;
   const Result result = bounds(models, options);
@@ -232,6 +239,10 @@ TEST(Bounds, AreExactBelowRounding) {
   EXPECT_EQ(broken(result), "");
   // Here the theorem over depth may be asked, and holds.
   EXPECT_LT(find(result, "log10_tightness.T2.3_depth", 7).mean.value(), 0);
+}
+TEST(Bounds, AreExactBelowRounding) {
+  expect_exact_below_rounding("full");
+  expect_exact_below_rounding("gaussian");
 }
 
 // n = 2, d = 1, R = +-a: the largest ratio known for Theorem 2.2 is 1/8, in the limit of small a.
@@ -271,6 +282,39 @@ TEST(Bounds, SayWhichConditionFails) {
   EXPECT_EQ(theorem("san:layers=2,heads=2,dim=8,vocab=30,std=0.02,attn_skip=0,norm=none,mlp=4", "C3.2_depth")
                 .find("does not apply"),
             std::string::npos);
+}
+
+// Of E = R W_QK R^T and any r: a kernel of distances adds to r only, a window hides keys.
+TEST(Bounds, OfOtherKindsOfAttention) {
+  const std::vector<std::string> models = {"san:layers=2,heads=2,dim=8,vocab=30,std=0.1"};
+  const auto with = [&](const char* kind) {
+    BoundsOptions options;
+    options.variants = with_attentions({variant_named("full")}, {attention_named(kind)});
+    options.input.n_samples = 2;
+    options.input.n_tokens = 6;
+    return bounds(models, options);
+  };
+  const Result gaussian = with("gaussian");
+  for (const char* name : {"T2.3", "T2.3_sound", "certified", "dobrushin"}) {
+    const std::string& verdict = find(gaussian, std::string("log10_tightness.") + name, 0).verdict;
+    EXPECT_EQ(verdict.find("condition fails"), std::string::npos) << name << " " << verdict;
+  }
+  EXPECT_EQ(find(gaussian, "range", 0, 0).mean, find(with("full"), "range", 0, 0).mean);
+  EXPECT_NE(find(gaussian, "gamma", 0, 0).mean, find(with("full"), "gamma", 0, 0).mean);
+  EXPECT_EQ(find(with("window:w=2"), "log10_tightness.T2.3", 0).verdict, "condition fails: tokens see different keys");
+  EXPECT_EQ(find(with("bigbird:w=2,global=0"), "log10_tightness.certified", 0).verdict,
+            "condition fails: tokens see different keys");
+  EXPECT_EQ(find(with("window:w=5"), "log10_tightness.certified", 0).verdict.find("condition fails"),
+            std::string::npos);
+  for (const char* kind : {"linformer:k=4", "linformer:k=4,pooled=1", "nystrom:m=4", "performer:m=4"}) {
+    try {
+      with(kind);
+      ADD_FAILURE() << kind;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      EXPECT_NE(std::string(error.what()).find("only where P is a softmax of logits"), std::string::npos);
+    }
+  }
 }
 
 TEST(Bounds, WhatASkipKeeps) {

@@ -290,6 +290,13 @@ TEST(Parity, ACapturedVariantIsComparedWithItself) {
   const Result result = parity(std::vector<std::string>{bert}, parity_options);
   EXPECT_EQ(result.rows[0].variant, "san");
   EXPECT_EQ(result.rows[0].mean, 0);
+  options.variants = with_attentions({variant_named("san"), variant_without("mlp")},
+                                     {attention_named("performer:m=8,seed=2"), attention_named("window:w=2")});
+  options.attention = true;
+  capture(bert, path, options);
+  const Result others = parity(std::vector<std::string>{bert}, parity_options);
+  EXPECT_EQ(others.rows[0].variant, "san performer:m=8,seed=2");
+  for (const Row& row : others.rows) EXPECT_TRUE(row.kind != "f64" || row.mean == 0) << row.variant;
   options.variants = {paper_variants(true)[2]};
   capture(bert, path, options);
   EXPECT_THAT(test::input_error([&] { parity(std::vector<std::string>{bert}, parity_options); }),

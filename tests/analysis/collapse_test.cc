@@ -191,6 +191,22 @@ TEST(Collapse, DoesNotDependOnThreads) {
 TEST(Collapse, RefusesWhatCannotBe) {
   EXPECT_THROW(collapse(std::vector<std::string>{}, small()), Error);
   EXPECT_THROW(collapse(std::vector<std::string>{kTiny[0], kTiny[0]}, small()), Error);
+  // Before anything is computed, and with what could be done.
+  CollapseOptions options = small();
+  options.variants = with_attentions({variant_named("san"), variant_named("full")},
+                                     {attention_named("gaussian"), attention_named("performer")});
+  options.progress = [](double, double, std::string_view) { FAIL(); };
+  try {
+    collapse(kTiny, options);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+    EXPECT_STREQ(
+        error.what(),
+        "variants san performer; full performer: mean and residual can be kept apart only where P is a softmax "
+        "of logits: full, gaussian, window and bigbird. `rankfall measure` follows the other kinds of "
+        "attention, down to rounding. Of those asked for san gaussian; full gaussian can be followed");
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -37,6 +38,20 @@ TEST(Machine, TheLimitOnAddressesIsSeen) {
   setrlimit(RLIMIT_AS, &before);
   EXPECT_EQ(seen, std::uint64_t{1} << 46);
   EXPECT_EQ(memory_limits().address_space.has_value(), before.rlim_cur != RLIM_INFINITY);
+}
+
+TEST(Machine, ThePeakOfMemoryIsSeenAndForgotten) {
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  constexpr std::uint64_t kHalf = kBytes / 2;  // readings are exact to some hundred kilobytes, and others allocate, too
+  if (!resident_memory() || !reset_peak_memory()) GTEST_SKIP() << "the system does not say";
+  const auto before = resident_memory();
+  ASSERT_TRUE(before);
+  EXPECT_LT(before->peak, before->now + kHalf);
+  {
+    const std::vector<char> block(kBytes, 'x');
+    EXPECT_GT(resident_memory()->now, before->now + kHalf) << block[kBytes - 1];
+  }
+  EXPECT_GT(resident_memory()->peak, before->now + kHalf);
 }
 
 class ControlGroups : public testing::Test {

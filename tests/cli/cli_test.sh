@@ -191,6 +191,22 @@ check "images" 0 -- measure vit-base@init --pixels "$images/rgb.png" --pixels "$
 expect "two of them" grep -q '"samples": *2' "$dir/out"
 check "a text is no image" 3 "" -- measure vit-base@init --pixels "$dir/text"
 
+# Other kinds of attention.
+check "kinds of attention" 0 -- measure "${small[@]}" --variant san --attention full --attention performer:m=8 --metrics attention --format csv
+expect "the variant's name has the kind" grep -q '^bert-tiny@init,san performer:m=8,' "$dir/out"
+expect "beside the model's own" grep -q '^bert-tiny@init,san,' "$dir/out"
+check "a condition on one of them" 5 "the condition holds" -- measure "${small[@]}" --variant san --attention performer:m=8 --fail-if 'san performer:m=8:relative_residual.composite@last>0'
+check "an unknown kind" 2 "expected one of full, gaussian, linformer:k=64" -- measure "${small[@]}" --attention frob
+check "the same kind twice" 2 "attention nystrom:m=64 is the same as nystrom" -- measure "${small[@]}" --attention nystrom --attention nystrom:m=64
+check "published code had its own" 2 "does not go with another kind" -- measure "${small[@]}" --as-published --attention nystrom
+check "a kind that does not fit the model" 2 "attention nystrom: the model is causal" -- measure gpt2@init --samples 1 --tokens 4 --attention nystrom
+check "paths of another kind" 0 -- paths "${small[@]}" --attention linformer:k=4 --to -1
+check "the residual cannot be followed" 2 "only where P is a softmax of logits.* san gaussian can be followed" -- collapse bert-tiny@init --variant san --attention gaussian --attention performer
+check "nor bounded" 2 "variant full nystrom: .*only where P is a softmax" -- bounds "${small[@]}" --variant full --attention nystrom
+check "bounds of a kernel" 0 -- bounds "${small[@]}" --variant full --attention gaussian
+check "capture of another kind" 0 -- capture "${small[@]}" --attention --attention-kind window:w=2 -o "$dir/window.safetensors"
+expect "with its attention" grep -qE 'attentions +F32' "$dir/out"
+
 # The exact residual.
 deep=san:layers=5,heads=2,dim=16,std=0.1,mlp=24
 check "collapse" 0 -- collapse $deep --samples 2 --tokens 8
@@ -263,6 +279,22 @@ expect "log10 of bounds" grep -q ',log10_bound.T2.3_sound,' "$dir/out"
 check "bounds of a checkpoint" 0 -- bounds "$families/t5" --ids "$families/t5/input.safetensors" --variant full
 expect "its logits have positions" grep -q 'positions in the logits' "$dir/out"
 check "bounds of nothing" 3 "no such directory" -- bounds ./none
+
+# Low rank.
+check "lowrank" 0 -- lowrank $toy "${few[@]}" --lengths 8,16,32 --draws 40
+expect "sketches" grep -q 'Johnson-Lindenstrauss' "$dir/out"
+check "lowrank as rows" 0 -- lowrank $toy "${few[@]}" --only spectra,kinds --attention nystrom:m=3 --eps 0.5 --format csv
+expect "spectra" grep -q ',attention.rank.numerical,' "$dir/out"
+expect "kinds" grep -q ',nystrom:m=3,2,,state.distance,' "$dir/out"
+expect "no sketches" bash -c '! grep -q ",jl\." "$1"' - "$dir/out"
+check "lowrank of a checkpoint" 0 -- lowrank "$families/t5" --ids "$families/t5/input.safetensors" --lengths 4,8
+check "lowrank of another part" 2 "rank" -- lowrank $toy --only rank
+check "lowrank lengths" 2 "ascend" -- lowrank $toy --lengths 8,4
+check "lowrank block" 2 "blocks 0 to" -- lowrank $toy --block 99
+check "lowrank of nothing" 3 "no such directory" -- lowrank ./none
+check "costs of layers" 0 -- bench --layers --dim 8 --heads 2 --lengths 16,32,64 --attention window:w=4 -q
+expect "LSTM beside them" grep -q '^lstm ' "$dir/out"
+check "a layer's width alone" 2 "layers" -- bench --dim 8
 
 # The audit.
 mkdir "$dir/witnesses"

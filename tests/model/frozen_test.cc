@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "model/golden_cases.h"
+#include "model/low_rank_head.h"
 #include "model/path_networks.h"
 #include "model/recorder.h"
+#include <rankfall/attention.h>
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/variants.h>
@@ -273,6 +275,55 @@ TEST(Adjoint, AHeadsShareIsThatOfThePathsThroughIt) {
         EXPECT_NEAR(total[0][0].heads[static_cast<std::size_t>(block)](head, 0), share, 1e-12);
         const auto direct = through_heads(model.network, *model.weights, samples, std::vector<Head>{{block, head}});
         EXPECT_LT((direct[0][0] - through).norm(), 1e-12 * y.norm()) << norm << " L" << block << "H" << head;
+      }
+    }
+  }
+}
+
+// P is frozen, so any will do: rows that sum to anything, rows with negative entries.
+TEST(OtherAttention, PathsAddUpToTheForwardPass) {
+  const auto directions = [](std::size_t, const MatrixRef<double>& y) {
+    return std::vector<Matrix<double>>{output_direction(y)};
+  };
+  for (const char* kind : {"gaussian", "linformer:k=4", "linformer:k=3,pooled=1", "nystrom:m=3", "performer:m=6",
+                           "window:w=1", "bigbird:w=1,global=0,random=1"}) {
+    for (const char* norm : {"none", "pre", "post"}) {
+      SCOPED_TRACE(fmt::format("{} {}", kind, norm));
+      Model model = with_biases(
+          open_model(fmt::format("san:layers=3,heads=2,dim=8,vocab=30,std=0.5,mlp=6,branch=0.7,norm={}", norm), 4), 4);
+      model.network = with_attention(model.network, attention_named(kind));
+      const Network& network = model.network;
+      auto samples = random_samples(network, 3, 2, 6);
+      samples[1].valid = {1, 1, 1, 1, 0, 0};
+      expect_reconstruction(network, *model.weights, samples, kind);
+      const std::span one(&samples[1], 1);
+      const Matrix<double> y = forward<double>(network, *model.weights, one, {})[0];
+      Matrix<double> total = Matrix<double>::Zero(y.rows(), y.cols());
+      Matrix<double> through = total;
+      for_each_path(model, one, [&](const Path& path, const Matrix<double>& term) {
+        total += term;
+        if (std::ranges::find(path.heads, Head{1, 1}) != path.heads.end()) through += term;
+      });
+      EXPECT_LT(distance(total, y), 1e-11);
+      EXPECT_LT((through_heads(network, *model.weights, one, std::vector<Head>{{1, 1}})[0][0] - through).norm(),
+                1e-11 * y.norm());
+      const auto shares = adjoint_shares(network, *model.weights, one, directions, {.by_length = true, .reach = 2})[0];
+      EXPECT_NEAR(shares[0].tokens.sum() + shares[0].mlp.sum() + shares[0].bias.sum(), 1, 1e-11);
+      const bool distributions = has_distributions(std::get<Attention>(network.layers[0].f).weights);
+      EXPECT_EQ(shares[0].reach.size() > 0, distributions);
+      if (distributions) {
+        EXPECT_LT((shares[0].reach.colwise().sum().array() - 1).abs().maxCoeff(), 1e-12);
+      }
+
+      Recorder<double> recorder;
+      forward<double>(network, *model.weights, one, std::vector<Observer<double>*>{&recorder});
+      const auto p = [&](Index block, Index head) { return recorder.attentions.at({block, head}); };
+      const std::vector<std::vector<Path>> paths = {{{{}, {{0, 1}, {1, 0}, {2, 1}}}}};
+      for (const bool published : {false, true}) {
+        const auto terms =
+            follow(network, *model.weights, one, paths, {.attention = true, .published_order = published});
+        const Matrix<double> expected = published ? p(0, 1) * p(1, 0) * p(2, 1) : p(2, 1) * p(1, 0) * p(0, 1);
+        EXPECT_LT((terms[0][0].attention.joined() - expected).norm(), 1e-12 * std::max(1.0, expected.norm()));
       }
     }
   }

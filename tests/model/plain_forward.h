@@ -64,7 +64,6 @@ class Forward {
     for (T& p : logits) p = sum > T(0) ? T(p / sum) : T(0);
   }
 
- private:
   // w[o][i] of the logical [out, in] matrix.
   T weight(const TensorSlice& slice, Index out, Index in) const {
     const Index row = slice.row + (slice.transposed ? in : out);
@@ -106,6 +105,7 @@ class Forward {
     return x;
   }
 
+ private:
   static T act(Activation a, const T& x) {
     using std::erf;
     using std::exp;
@@ -182,6 +182,7 @@ class Forward {
     return z;
   }
 
+ protected:
   // Complex multiplication of (x_c, x_{c + d/2}) by e^{i p w_c} in each head.
   static Table<T> rotated(const Attention& a, Table<T> x) {
     const auto* rotary = std::get_if<RotaryPositions>(&a.positions);
@@ -202,6 +203,7 @@ class Forward {
     return x;
   }
 
+ private:
   Table<T> apply(const Attention& a, const Table<T>& x) const {
     const Index n = static_cast<Index>(x.size());
     const Table<T> q = rotated(a, linear(a.q, x));
@@ -214,7 +216,7 @@ class Forward {
         std::vector<bool> seen(x.size(), false);
         for (Index j = 0; j < n; ++j) {
           const auto at = static_cast<std::size_t>(j);
-          seen[at] = a.mask.allows(i, j) && (sample_->valid.empty() || sample_->valid[at] != 0);
+          seen[at] = a.mask.allows(i, j, n) && (sample_->valid.empty() || sample_->valid[at] != 0);
           if (seen[at]) p[at] = logit(a, h, i, j, q, k) * T(a.scale);
         }
         softmax(p, seen);

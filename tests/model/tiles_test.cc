@@ -7,6 +7,7 @@
 #include "model/networks.h"
 #include "model/plain_forward.h"
 #include "model/recorder.h"
+#include <rankfall/attention.h>
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/parallel.h>
@@ -28,6 +29,10 @@ std::vector<std::string> attentions() {
                                   size + ",relative=xlnet",
                                   size + ",relative=xlnet,mask=causal"};
   for (const std::string& config : small_configs()) all.push_back(config);
+  // After '+': another kind of attention. Tiles of many blocks of which few are seen, and of a causal mask.
+  all.push_back(size + "+gaussian");
+  all.push_back(size + "+bigbird:w=20,global=3,random=1");
+  all.push_back(size + ",mask=causal+bigbird:w=1,global=0,random=2,seed=4");
   return all;
 }
 
@@ -49,7 +54,10 @@ template <class T, class Body>
 void for_each_attention(T size, const Body& body) {
   const BlasThreads one_blas_thread(1);
   for (const std::string& spec : attentions()) {
-    const Model model = open_small(spec, 3);
+    Model model = open_small(spec.substr(0, spec.find('+')), 3);
+    if (const auto plus = spec.find('+'); plus != std::string::npos) {
+      model.network = with_attention(model.network, attention_named(spec.substr(plus + 1)));
+    }
     LayerLoader<T> loader(model.network, *model.weights, kTokens);
     const LoadedLayer<T>& layer = loader.load(0);
     const auto& attention = std::get<Attention>(layer.layer->f);
@@ -103,12 +111,52 @@ TEST(Tiles, AgreeWhereLogitsAreLarge) {
   expect_tiles_are_rows<float>(20, 2e-5F);
 }
 
+// A tile is left out only if the mask hides all of it, and taken whole only if it hides nothing.
+TEST(Tiles, AreLeftOutWhereTheMaskHidesAllOfThem) {
+  const BlasThreads one_blas_thread(1);
+  const Model model = open_model("san:layers=1,heads=1,dim=4,vocab=50", 3);
+  Index n_none = 0;
+  for (const bool causal : {false, true}) {
+    for (const char* kind :
+         {"bigbird:w=3,global=0,random=1", "bigbird:w=70,global=9,random=2,seed=5", "window:w=500"}) {
+      Network network = with_attention(model.network, attention_named(kind));
+      auto& attention = std::get<Attention>(network.layers[0].f);
+      attention.mask.causal = causal;
+      LayerLoader<double> loader(network, *model.weights, kTokens);
+      const Matrix<double> zero = Matrix<double>::Zero(kTokens, 4);
+      const HeadScores<double> scores(attention, loader.load(0), zero, zero, {}, {});
+      for (Index first = 0; first < kTokens; first += kQueryRows) {
+        const Index rows = std::min(kQueryRows, kTokens - first);
+        Matrix<double> p(rows, kTokens);
+        scores.probabilities(0, first, p);
+        for (Index key = 0; key < kTokens; key += kTileKeys) {
+          const Index keys = std::min(kTileKeys, kTokens - key);
+          const Index seen = (p.middleCols(key, keys).array() > 0).count();
+          const auto said = scores.seen(first, rows, key, keys);
+          EXPECT_EQ(said == HeadScores<double>::Seen::kNone, seen == 0) << kind << " " << first << " " << key;
+          if (said == HeadScores<double>::Seen::kAll) {
+            EXPECT_EQ(seen, rows * keys);
+          }
+          if (seen == 0) ++n_none;
+        }
+      }
+    }
+  }
+  EXPECT_GT(n_none, 20);
+}
+
 // Both sides of the threshold against the definitions, one number at a time.
 TEST(Tiles, BothSidesOfTheThresholdEqualThePlainForwardPass) {
   const std::string size = "san:layers=1,heads=1,dim=4,std=0.8,vocab=50";
-  for (const std::string& spec : {size, size + ",mask=causal", size + ",mask=window,window=100,global=3"}) {
+  struct Kind {
+    std::string spec;
+    const char* attention = "full";
+  };
+  for (const auto& [spec, kind] :
+       {Kind{size}, Kind{size + ",mask=causal"}, Kind{size + ",mask=window,window=100,global=3"},
+        Kind{size, "bigbird:w=20,global=3,random=2"}, Kind{size + ",mask=causal", "bigbird:w=20,global=70,random=1"}}) {
     const Model model = open_model(spec, 3);
-    const Network& network = model.network;
+    const Network network = with_attention(model.network, attention_named(kind));
     for (const Index n : {kTiledAbove, kTiledAbove + 1}) {
       const Sample sample = random_samples(network, 5, 1, n)[0];
       const auto ours = forward<double>(network, *model.weights, std::span(&sample, 1), {})[0];
@@ -120,7 +168,7 @@ TEST(Tiles, BothSidesOfTheThresholdEqualThePlainForwardPass) {
               std::max(worst, std::abs(ours(i, j) - plain[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)]));
         }
       }
-      EXPECT_LE(worst, 1e-13 * ours.cwiseAbs().maxCoeff()) << spec << ", " << n << " tokens";
+      EXPECT_LE(worst, 1e-13 * ours.cwiseAbs().maxCoeff()) << spec << " " << kind << ", " << n << " tokens";
     }
   }
 }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "result/manifest.h"
@@ -224,6 +226,117 @@ inline Result trained() {
   return result;
 }
 
+inline Result low_rank() {
+  Result result;
+  result.command = "lowrank";
+  const auto add = [&](const char* metric, std::optional<double> value) -> Row& {
+    result.rows.push_back(row("bert", "full", metric, value));
+    return result.rows.back();
+  };
+  for (Index block = 0; block < 2; ++block) {
+    for (Index head = 0; head < 2; ++head) {
+      const auto of_head = [&](const char* metric, double value) -> Row& {
+        Row& one = add(metric, value);
+        one.layer = block;
+        one.head = head;
+        one.n = 4;
+        return one;
+      };
+      of_head("attention.sigma2", head == 0 ? 0.2 : 0.3);
+      of_head("attention.gap", 0.7);
+      of_head("attention.entropy", 3.5);
+      Row& rank = of_head("attention.rank.numerical", 12);
+      rank.kind = "eps=0.1";
+      rank.verdict = "at least";
+      for (const Index k : {1, 2, 4, 16}) {
+        of_head("attention.singular", 1.0 / static_cast<double>(k)).k = k;
+        of_head("attention.energy", k == 1 ? 0.6 : 0.9).k = k;
+      }
+      of_head("attention.singular.error", 0.001);
+    }
+  }
+  for (const char* kind : {"model", "independent"}) {
+    const bool model = std::string_view(kind) == "model";
+    for (const Index n : {64, 256}) {
+      Row& one = add("scaling.sigma2", model ? 0.5 : 1 / std::sqrt(static_cast<double>(n)));
+      one.layer = 0;
+      one.tokens = n;
+      one.kind = kind;
+    }
+    Row& fit = add("scaling.exponent", model ? -0.01 : -0.5);
+    fit.std = 0.01;
+    fit.kind = kind;
+    if (model) fit.verdict = "slower than the theorem";
+  }
+  for (const Index n : {64, 256}) {
+    Row& claimed = add("jl.k_claimed", n == 64 ? 167 : 222);
+    claimed.tokens = n;
+    if (n == 64) claimed.verdict = "k >= n";
+  }
+  for (const char* claim : {"relative", "norms"}) {
+    for (const char* kind : {"values", "gaussian"}) {
+      const auto of_kind = [&](const char* metric, std::optional<double> value) -> Row& {
+        Row& one = add(metric, value);
+        one.layer = 0;
+        one.claim = claim;
+        one.kind = kind;
+        return one;
+      };
+      for (const Index n : {64, 256}) {
+        for (const Index k : {Index{8}, Index{n == 64 ? 167 : 222}}) {
+          for (const auto& [metric, value] :
+               {std::pair("jl.failure", 0.03), std::pair("jl.failure.low", 0.02), std::pair("jl.failure.high", 0.05)}) {
+            Row& one = of_kind(metric, k == 8 ? value + 0.5 : value);
+            one.tokens = n;
+            one.k = k;
+          }
+        }
+        Row& needed = of_kind("jl.k_needed", n == 64 ? std::optional(10.0) : std::nullopt);
+        needed.tokens = n;
+        if (n == 256) needed.verdict = "k >= n: above 1024 n";
+      }
+      of_kind("jl.growth", 0.2).verdict = "it grows like log n";
+    }
+  }
+  add("jl.statement", std::nullopt).verdict = "the printed form does not hold";
+  for (const char* kind : {"window:w=16", "nystrom:m=32"}) {
+    for (Index layer = 0; layer <= 2; ++layer) {
+      for (const char* metric : {"state.distance", "state.distance.residual"}) {
+        Row& one = add(metric, 0.1 * static_cast<double>(layer));
+        one.variant = kind;
+        one.layer = layer;
+      }
+    }
+  }
+  for (const std::string kind : {"linformer:k=32", "performer:m=32"}) {
+    Row& refused = add("state.distance", std::nullopt);
+    refused.variant = kind;
+    refused.verdict = "attention " + kind + ": positions are relative";
+  }
+  return result;
+}
+
+inline Result costly() {
+  Result result;
+  result.command = "layer_costs";
+  for (const char* kind : {"full", "window:w=64"}) {
+    for (const Index n : {256, 512, 1024}) {
+      for (const char* metric : {"layer.seconds", "layer.memory_mb", "layer.gflop", "layer.sequential"}) {
+        Row one = row("d=64 H=4", kind, metric, 0.001 * static_cast<double>(n));
+        one.tokens = n;
+        result.rows.push_back(one);
+      }
+    }
+    for (const char* of : {"seconds", "memory", "flops"}) {
+      Row one = row("d=64 H=4", kind, "layer.exponent", 1.0);
+      one.kind = of;
+      one.verdict = "O(n d)";
+      result.rows.push_back(one);
+    }
+  }
+  return result;
+}
+
 inline std::vector<NamedResult> all_results() {
   Result other = measured("odd", {"full"}, 2);
   other.command = "parity";
@@ -237,6 +350,8 @@ inline std::vector<NamedResult> all_results() {
           {"effectiveness", effective()},
           {"circle", circled()},
           {"train", trained()},
+          {"lowrank", low_rank()},
+          {"layer_costs", costly()},
           {"parity", other}};
 }
 

@@ -150,6 +150,50 @@ TEST(Page, TheSummarySaysWhatDiesAndWhatLives) {
   EXPECT_THAT(page.summary.back().answer, HasSubstr("the one comparison"));
 }
 
+TEST(Page, LowRankHasItsFigures) {
+  const PageContent page = compose_page({{"a", low_rank()}}, {});
+  ASSERT_EQ(page.sections.size(), 1U);
+  EXPECT_EQ(page.sections[0].title, "Low rank");
+  for (const char* title :
+       {"Singular values", "The second singular value", "How many rows", "How often Johnson-Lindenstrauss fails",
+        "Other kinds of attention", "Numerical rank by head"}) {
+    EXPECT_NE(find_figure(page, title), nullptr) << title;
+  }
+  // The mean over heads, k on a logarithmic axis.
+  const Figure* spectra = find_figure(page, "Singular values");
+  ASSERT_NE(spectra, nullptr);
+  ASSERT_EQ(spectra->panels.size(), 2U);
+  EXPECT_EQ(spectra->series.size(), 2U);
+  EXPECT_EQ(spectra->panels[0].views.at(0).first, "log");
+  EXPECT_EQ(spectra->panels[0].data.rows.size(), 8U);
+  EXPECT_EQ(std::get<double>(spectra->panels[0].data.rows[1][column(spectra->panels[0].data, "value")]), 0.5);
+  // What is claimed belongs to every claim; a k that was not found is not drawn.
+  const Figure* needs = find_figure(page, "How many rows");
+  ASSERT_NE(needs, nullptr);
+  ASSERT_EQ(needs->panels.size(), 2U);
+  EXPECT_EQ(needs->panels[0].data.rows.size(), 2U + 2U + 2U);
+  EXPECT_THAT(needs->notes, testing::Contains("the printed form does not hold"));
+  EXPECT_THAT(find_figure(page, "The second singular value")->caption, HasSubstr("independent -0.50 ± 0.01"));
+  ASSERT_EQ(find_figure(page, "Other kinds of attention")->tables.size(), 1U);
+  ASSERT_EQ(page.summary.size(), 2U);
+  EXPECT_EQ(page.summary[0].question, "Is attention of low rank?");
+  EXPECT_THAT(page.summary[0].answer, HasSubstr("the first holds 0.60 of ‖P‖², the first 16 hold 0.90 of it"));
+  EXPECT_EQ(page.summary[1].question, "Does Johnson-Lindenstrauss give it cheaply?");
+  EXPECT_THAT(page.summary[1].answer, testing::EndsWith("needs a k far above n = 256 (nothing is saved)."));
+}
+
+TEST(Page, CostsOfALayerAreByToken) {
+  const PageContent page = compose_page({{"a", costly()}}, {});
+  const Figure* figure = find_figure(page, "What a layer costs");
+  ASSERT_NE(figure, nullptr);
+  ASSERT_EQ(figure->panels.size(), 4U);
+  const Dataset& data = figure->panels[0].data;
+  EXPECT_NEAR(std::get<double>(data.rows.at(0)[column(data, "value")]), 1000, 1e-9);
+  ASSERT_EQ(figure->tables.size(), 1U);
+  EXPECT_EQ(figure->tables[0].rows.size(), 2U);
+  EXPECT_THAT(figure->caption, HasSubstr("full 1.0, window:w=64 1.0"));
+}
+
 TEST(Page, PartsOfAReproductionAreSectionsInTheirOrder) {
   Result second = measured("bert", {"full"}, 2), first = counted();
   add(first.manifest, "part", "fig5");

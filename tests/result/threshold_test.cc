@@ -63,6 +63,7 @@ TEST(ParseThreshold, PartsAreOptionalAndSpacesDoNotMatter) {
   EXPECT_FALSE(parse_threshold("loss<1").layer);
   EXPECT_EQ(parse_threshold("loss>=1").comparison, Threshold::Comparison::kGreaterEqual);
   EXPECT_EQ(parse_threshold("-attn_skip,-mlp:loss<1").variant, "-attn_skip,-mlp");
+  EXPECT_EQ(parse_threshold("san linformer:k=64,seed=1:loss<1").variant, "san linformer:k=64,seed=1");
 }
 
 TEST(ParseThreshold, ReadsWhatToStringWrites) {
@@ -92,7 +93,7 @@ TEST(ParseThreshold, SaysWhatIsWrong) {
       {"loss@2.5>1", "'2.5' is not a layer"},
       {"loss@99999999999999999999>1", "is not a layer"},
       {"lo ss>1", "'lo ss' is not a metric's name"},
-      {"a:b:c>1", "is not a metric's name"},
+      {"a:b c:d e>1", "'d e' is not a metric's name"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_THAT(usage_error([&, t = text] { parse_threshold(t); }), HasSubstr(expected)) << text;

@@ -33,7 +33,7 @@ printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' one two three four > mode
 printf 'one two three\nfour two one\n' > one.txt
 printf 'three three four\n' > two.txt
 
-writers=(measure csv collapse paths list counts bounds audit capture parity tokens report)
+writers=(measure csv collapse paths list counts bounds audit lowrank capture parity tokens report)
 if "$rankfall" train sort --quick --train 60 --eval 10 --layers 1 --epochs 1 --quiet -o trained > /dev/null 2>&1; then
   writers+=(effectiveness)
 fi
@@ -50,6 +50,7 @@ writer() {
     counts) command=(counts "$((3 + $3))" 4 -q -o "$2") ;;
     bounds) command=(bounds "${small[@]}" "${seed[@]}" -o "$2") ;;
     audit) command=(audit --claims 1 --seconds 0.1 -q "${seed[@]}" -o "$2") ;;
+    lowrank) command=(lowrank "${small[@]}" "${seed[@]}" --lengths 16,32 --draws 20 -o "$2") ;;
     effectiveness) command=(effectiveness trained "${seed[@]}" -q -o "$2") ;;
     capture) command=(capture "${small[@]}" "${seed[@]}" -o "$2") ;;
     parity) command=(parity bert-tiny@init --ids ids.json --reference "reference$3.safetensors" -q -o "$2") ;;

@@ -8,7 +8,7 @@ err=$(mktemp)
 trap 'rm -f -- "$err"' EXIT
 for command in "measure bert-tiny@init --samples 2 --tokens 16" "collapse bert-tiny@init --samples 1 --tokens 16" \
   "measure bert-base@init --samples 4 --tokens 32" "paths bert-tiny@init --samples 1 --tokens 16" \
-  "bounds bert-tiny@init --samples 1 --tokens 16" "counts 12 12" "doctor" "--version" "measure --help" "manual" "train --help"; do
+  "bounds bert-tiny@init --samples 1 --tokens 16" "lowrank bert-tiny@init --samples 1 --tokens 16 --lengths 16,32 --draws 20" "counts 12 12" "doctor" "--version" "measure --help" "manual" "train --help"; do
   options="-q --threads 2"
   needs_memory=1
   case $command in

@@ -30,6 +30,8 @@ const std::map<std::string, Command, std::less<>> kCommands = {
     {"effectiveness", {"What paths of each length can do", "Accuracy on the tasks.", effectiveness_figures}},
     {"circle", {"Recurrence", "One block applied again and again.", circle_figures}},
     {"train", {"Training", "Curves of the training.", training_figures}},
+    {"lowrank", {"Low rank", "How far attention is of low rank, and what cheaper attention does.", lowrank_figures}},
+    {"layer_costs", {"Costs of a layer", "Time and memory of each kind of attention.", cost_figures}},
     {"agreement", {"Agreement with the paper", "The published numbers beside ours.", agreement_figures}},
 };
 

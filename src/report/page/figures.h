@@ -27,6 +27,8 @@ Figures agreement_figures(const Result& result, const FigureContext& context);
 Figures effectiveness_figures(const Result& result, const FigureContext& context);
 Figures circle_figures(const Result& result, const FigureContext& context);
 Figures training_figures(const Result& result, const FigureContext& context);
+Figures lowrank_figures(const Result& result, const FigureContext& context);
+Figures cost_figures(const Result& result, const FigureContext& context);
 // For everything else: curves where there are layers, and all rows as a table.
 Figures plain_figures(const Result& result, const FigureContext& context);
 

@@ -24,6 +24,8 @@ constexpr std::string_view kSpeed = "How fast is it?";
 constexpr std::string_view kTheory = "Does the theory apply?";
 constexpr std::string_view kPaths = "Which paths carry the output?";
 constexpr std::string_view kTasks = "Do short paths do the task?";
+constexpr std::string_view kLowRank = "Is attention of low rank?";
+constexpr std::string_view kSketches = "Does Johnson-Lindenstrauss give it cheaply?";
 constexpr std::string_view kAgrees = "Does it agree with the paper?";
 constexpr std::size_t kMostModels = 3;
 
@@ -293,6 +295,75 @@ void from_effectiveness(const Result& result, std::vector<Answer>& summary) {
   }
 }
 
+// Mean over heads and blocks of a metric of attention.
+std::optional<double> mean_of(const Rows& rows, std::string_view metric, std::string_view kind,
+                              std::optional<Index> k = {}) {
+  double sum = 0;
+  Index n = 0;
+  for (const Row* row : with_metric(rows, metric)) {
+    if (row->kind != kind || row->k != k || !row->mean) continue;
+    sum += *row->mean;
+    ++n;
+  }
+  return n == 0 ? std::nullopt : std::optional(sum / static_cast<double>(n));
+}
+
+std::string low_rank_words(const RowGroup& group) {
+  std::vector<std::string> parts;
+  if (const auto rank = mean_of(group.rows, "attention.rank.numerical", "eps=0.1")) {
+    parts.push_back(fmt::format("{} singular values lie above a tenth of the largest", significant(*rank, 2)));
+  }
+  for (const Index k : {1, 16}) {
+    if (const auto energy = mean_of(group.rows, "attention.energy", "", k)) {
+      const std::string share = significant(*energy, 2);
+      parts.push_back(k == 1 ? fmt::format("the first holds {} of ‖P‖²", share)
+                             : fmt::format("the first {} hold {} of it", k, share));
+    }
+  }
+  for (const Row* row : with_metric(group.rows, "scaling.exponent")) {
+    if (row->kind == "model" && row->mean) {
+      parts.push_back(
+          fmt::format("σ₂ goes with n^{} (the theorem for independent entries: n^-0.5)", significant(*row->mean, 2)));
+    }
+  }
+  return joined(parts);
+}
+
+std::string error_words(const std::string& claim) {
+  if (claim == "relative") return "an error of eps |P w| needs";
+  return claim == "norms" ? "an error of eps ‖P‖_F |w| needs" : shortened(claim) + " needs";
+}
+
+void from_lowrank(const Result& result, std::vector<Answer>& summary) {
+  std::size_t n_groups = 0, n_sketches = 0;
+  for (const RowGroup& group : by_variant(result)) {
+    const std::string name = shortened(fmt::format("{} {}", group.model, group.variant));
+    const std::string words = low_rank_words(group);
+    if (!words.empty() && n_groups++ < kMostModels) {
+      add(summary, kLowRank, fmt::format("{}, mean over heads: {}.", name, words), Answer::Tone::kNeutral);
+    }
+    // Of columns of X W_V, which is what attention multiplies: what the largest number of tokens needs.
+    std::map<std::string, const Row*> needed;
+    for (const Row* row : with_metric(group.rows, "jl.k_needed")) {
+      if (row->kind != "values" || !row->tokens) continue;
+      const Row*& most = needed[row->claim];
+      if (!most || *most->tokens < *row->tokens) most = row;
+    }
+    std::vector<std::string> needs;
+    for (const auto& [claim, row] : needed) {
+      if (needs.size() == kMostModels) break;
+      const bool saves = row->mean && !row->verdict.starts_with("k >= n");
+      const std::string k = row->mean ? fmt::format("k = {:.6g} of", *row->mean) : "a k far above";
+      needs.push_back(
+          fmt::format("{} {} n = {}{}", error_words(claim), k, *row->tokens, saves ? "" : " (nothing is saved)"));
+    }
+    if (!needs.empty() && n_sketches++ < kMostModels) {
+      add(summary, kSketches, fmt::format("{}, for columns of X W_V: {}.", name, joined(needs)),
+          Answer::Tone::kNeutral);
+    }
+  }
+}
+
 void from_agreement(const Result& result, std::vector<Answer>& summary) {
   Index n = 0, agree = 0;
   std::vector<std::string> not_met;
@@ -324,12 +395,13 @@ bool is_as_published(const Result& result) {
 
 void add_answers(const Result& result, std::vector<Answer>& summary) {
   static const std::map<std::string_view, void (*)(const Result&, std::vector<Answer>&)> answers_by_command = {
-      {"measure", from_measure},    {"collapse", from_collapse}, {"bounds", from_bounds},
-      {"audit", from_audit},        {"paths", from_paths},       {"effectiveness", from_effectiveness},
-      {"agreement", from_agreement}};
+      {"measure", from_measure}, {"collapse", from_collapse},  {"bounds", from_bounds},
+      {"audit", from_audit},     {"paths", from_paths},        {"effectiveness", from_effectiveness},
+      {"lowrank", from_lowrank}, {"agreement", from_agreement}};
   if (const auto answers = answers_by_command.find(result.command); answers != answers_by_command.end())
     answers->second(result, summary);
-  static constexpr std::string_view kOrder[] = {kCollapses, kPrevents, kSpeed, kPaths, kTasks, kTheory, kAgrees};
+  static constexpr std::string_view kOrder[] = {kCollapses, kPrevents, kSpeed,    kPaths, kTasks,
+                                                kTheory,    kLowRank,  kSketches, kAgrees};
   std::ranges::stable_sort(summary, {},
                            [](const Answer& answer) { return std::ranges::find(kOrder, answer.question); });
 }

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "analysis/lowrank_parts.h"
+#include "analysis/metrics.h"
+#include "analysis/part_of.h"
+#include "linalg/norms_impl.h"
+#include "result/statistics.h"
+#include <rankfall/error.h>
+#include <rankfall/forward.h>
+
+namespace rankfall {
+namespace {
+
+constexpr std::size_t kTogether = 8;  // samples whose states are kept at a time
+
+// Every kind, where it has a size with n/4 products for each query.
+std::vector<AttentionChoice> usual_kinds(std::span<const Sample> samples) {
+  Index n = 0;
+  for (const Sample& sample : samples) n = std::max(n, sample.n_tokens());
+  const Index budget = std::max<Index>(1, n / 4);
+  const Index side = std::max<Index>(1, n / 8);
+  std::vector<AttentionChoice> kinds;
+  for (const std::string& name :
+       {std::string("gaussian"), fmt::format("linformer:k={}", budget), fmt::format("linformer:k={},pooled=1", budget),
+        fmt::format("nystrom:m={}", budget), fmt::format("performer:m={}", budget), fmt::format("window:w={}", side),
+        fmt::format("bigbird:w={},global={},random=1", std::max<Index>(1, side / 4), std::max<Index>(1, side / 4))}) {
+    kinds.push_back(attention_named(name));
+  }
+  return kinds;
+}
+
+class StateKeeper final : public Observer<double> {
+ public:
+  Needs needs() const override { return {.hidden = true}; }
+  void hidden(Index /*state*/, const MatrixRef<double>& x) override { states.emplace_back(x); }
+  std::vector<Matrix<double>> states;
+};
+
+struct Distance {
+  double all = 0, residual = 0;
+};
+
+// Relative Frobenius distance of the valid rows, and of what they are less their means.
+Distance distance(const MatrixRef<double>& x, const MatrixRef<double>& expected, std::span<const std::uint8_t> valid) {
+  const std::vector<Index> rows = valid_rows(x.rows(), valid);
+  const Matrix<double> reference = expected(rows, Eigen::all);
+  const Matrix<double> off = x(rows, Eigen::all) - reference;
+  const auto residual = [](const Matrix<double>& m) { return (m.rowwise() - m.colwise().mean()).norm(); };
+  // Tokens that are alike but for rounding have no residual to be compared with.
+  const double kept = residual(reference);
+  const double floor = kFloorEpsilons * std::numeric_limits<double>::epsilon() * reference.norm();
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  return {off.norm() / reference.norm(), kept > floor ? residual(off) / kept : none};
+}
+
+class DistanceObserver final : public Observer<double> {
+ public:
+  DistanceObserver(const StateKeeper& reference, std::span<const std::uint8_t> valid)
+      : reference_(reference), valid_(valid) {}
+  Needs needs() const override { return {.hidden = true}; }
+  void hidden(Index state, const MatrixRef<double>& x) override {
+    found.push_back(distance(x, reference_.states[static_cast<std::size_t>(state)], valid_));
+  }
+  std::vector<Distance> found;
+
+ private:
+  const StateKeeper& reference_;
+  std::span<const std::uint8_t> valid_;
+};
+
+struct Kind {
+  AttentionChoice choice;
+  Network network;
+  std::string refused;
+  std::vector<Statistics> all, residual;  // by state
+};
+
+// What has nothing to be compared with is no distance.
+void add_finite(Statistics& statistics, double value) {
+  if (std::isfinite(value)) statistics.add(value);
+}
+
+}  // namespace
+
+std::vector<Row> kind_rows(const LowrankJob& job, const Progress& progress) {
+  std::vector<Kind> kinds;
+  const auto n_states = static_cast<std::size_t>(job.network.sizes.n_blocks + 1);
+  for (AttentionChoice& choice :
+       job.options.attention.empty() ? usual_kinds(job.samples) : std::vector(job.options.attention)) {
+    Kind kind{std::move(choice), {}, "", std::vector<Statistics>(n_states), std::vector<Statistics>(n_states)};
+    try {
+      kind.network = with_attention(job.network, kind.choice);
+    } catch (const Error& error) {
+      kind.refused = error.what();
+    }
+    kinds.push_back(std::move(kind));
+  }
+
+  for (std::size_t first = 0; first < job.samples.size(); first += kTogether) {
+    const auto samples = job.samples.subspan(first, std::min(kTogether, job.samples.size() - first));
+    const auto part = [&](std::size_t k) {
+      const auto per_batch = static_cast<double>(kinds.size() + 1);
+      return part_of(progress, static_cast<double>(first) * per_batch + static_cast<double>(k * samples.size()),
+                     static_cast<double>(job.samples.size()) * per_batch, k == 0 ? "" : kinds[k - 1].choice.name,
+                     static_cast<double>(samples.size()));
+    };
+    std::vector<StateKeeper> references(samples.size());
+    std::vector<Observer<double>*> watch;
+    for (StateKeeper& keeper : references) watch.push_back(&keeper);
+    forward<double>(job.network, *job.model.weights, samples, watch, {.progress = part(0)});
+    for (std::size_t k = 0; k < kinds.size(); ++k) {
+      Kind& kind = kinds[k];
+      if (!kind.refused.empty()) continue;
+      std::vector<DistanceObserver> observers;
+      observers.reserve(samples.size());
+      watch.clear();
+      for (std::size_t s = 0; s < samples.size(); ++s) {
+        watch.push_back(&observers.emplace_back(references[s], samples[s].valid));
+      }
+      forward<double>(kind.network, *job.model.weights, samples, watch, {.progress = part(k + 1)});
+      for (const DistanceObserver& observer : observers) {
+        for (std::size_t state = 0; state < n_states; ++state) {
+          add_finite(kind.all[state], observer.found[state].all);
+          add_finite(kind.residual[state], observer.found[state].residual);
+        }
+      }
+    }
+  }
+
+  std::vector<Row> rows;
+  for (const Kind& kind : kinds) {
+    Row row = job.row("state.distance");
+    row.variant = job.variant.name == "full" ? kind.choice.name : job.variant.name + " " + kind.choice.name;
+    if (!kind.refused.empty()) {
+      row.verdict = kind.refused;
+      rows.push_back(std::move(row));
+      continue;
+    }
+    for (std::size_t state = 0; state < n_states; ++state) {
+      row.layer = static_cast<Index>(state);
+      row.metric = "state.distance";
+      set(row, kind.all[state]);
+      rows.push_back(row);
+      row.metric = "state.distance.residual";
+      set(row, kind.residual[state]);
+      if (kind.residual[state].n() == 0) row.verdict = "rounding floor";
+      rows.push_back(row);
+      row.verdict.clear();
+    }
+  }
+  return rows;
+}
+
+}  // namespace rankfall
