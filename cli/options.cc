@@ -72,7 +72,7 @@ std::vector<Variant> chosen_parts(const VariantOptions& options, const std::vect
 }  // namespace
 
 std::vector<Variant> chosen_variants(const VariantOptions& options, const std::vector<Variant>& usual) {
-  const std::vector<Variant> variants = chosen_parts(options, usual);
+  std::vector<Variant> variants = chosen_parts(options, usual);
   if (options.attention.empty()) return variants;
   if (options.as_published) {
     throw Error(ErrorKind::kUsage,

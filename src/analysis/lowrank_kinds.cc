@@ -110,6 +110,7 @@ std::vector<Row> kind_rows(const LowrankJob& job, const Progress& progress) {
     };
     std::vector<StateKeeper> references(samples.size());
     std::vector<Observer<double>*> watch;
+    watch.reserve(samples.size());
     for (StateKeeper& keeper : references) watch.push_back(&keeper);
     forward<double>(job.network, *job.model.weights, samples, watch, {.progress = part(0)});
     for (std::size_t k = 0; k < kinds.size(); ++k) {

@@ -60,6 +60,7 @@ std::string growth_words(const std::vector<double>& n, const std::vector<double>
   double best_r2 = 0;
   for (const Law& law : kLaws) {
     std::vector<double> x;
+    x.reserve(n.size());
     for (const double value : n) x.push_back(law.of(value));
     const LineFit fit = fit_line(x, k);
     if (fit.slope > 0 && fit.r2 > best_r2) {
