@@ -94,7 +94,7 @@ std::string to_table(const Result& result, const TableOptions& given) {
     return token_lines(rows, options);
   }
   if (const auto tables = kTables.find(result.command); tables != kTables.end() && options.metrics.empty()) {
-    const std::string out = tables->second(result, options);
+    std::string out = tables->second(result, options);
     if (!out.empty()) {
       if (result.command == "agreement") return out;  // printed by a command that has no --format
       return out + (out.ends_with("\n\n") ? "" : "\n") +

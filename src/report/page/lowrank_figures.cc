@@ -39,7 +39,7 @@ Curves head_means(const Rows& rows, std::string_view metric) {
 
 // Evenly spread over those there are, the first and the last among them.
 std::vector<Index> some_of(const std::set<Index>& blocks) {
-  const std::vector<Index> all(blocks.begin(), blocks.end());
+  std::vector<Index> all(blocks.begin(), blocks.end());
   if (all.size() <= kMostCurves) return all;
   std::vector<Index> out;
   for (std::size_t i = 0; i < kMostCurves; ++i) out.push_back(all[i * (all.size() - 1) / (kMostCurves - 1)]);

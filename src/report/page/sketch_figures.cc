@@ -107,6 +107,7 @@ Figures failure_rates(const std::vector<RowGroup>& groups, const FigureContext& 
       }
     }
     std::vector<std::string> names;
+    names.reserve(tokens.size());
     for (const Index n : tokens) names.push_back(tokens_name(n));
     figure.series = ordered_series(names);
     for (CurveChart& chart : charts) {
