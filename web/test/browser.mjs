@@ -321,6 +321,8 @@ describe("the page", { skip: executablePath === undefined ? "no browser" : false
     const table = page.locator("details.data", { hasText: "1200 rows" });
     await table.locator("summary").click();
     for (const rows of [500, 1000, 1200]) {
+      // Filled by an event that comes after the click.
+      await table.locator("tbody tr").nth(rows - 1).waitFor();
       assert.equal(await table.locator("tbody tr").count(), rows);
       if (rows < 1200) await table.getByRole("button", { name: /Show more/ }).click();
     }
