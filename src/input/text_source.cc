@@ -40,7 +40,7 @@ const std::string& standard_input() {
   return text;
 }
 
-bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\v\f") == line.npos; }
+bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\n\v\f") == line.npos; }
 
 }  // namespace
 
@@ -102,8 +102,10 @@ std::optional<TextSource::Item> TextSource::next() {
     const bool blank = is_blank(line);
     if (!paragraphs_) {
       if (blank) continue;
+      std::string text = field_.empty() ? std::string(line) : field_of(line);
+      if (is_blank(text)) continue;
       ++n_items_;
-      return Item{field_.empty() ? std::string(line) : field_of(line), line_};
+      return Item{std::move(text), line_};
     }
     if (blank && !block.empty()) break;
     if (blank) continue;

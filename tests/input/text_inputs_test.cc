@@ -44,7 +44,7 @@ TEST(TextSource, LinesBlocksAndJson) {
   EXPECT_THAT(items(dir, "\n a\nb\n\n\nc\n", blocks), ElementsAre("2: a\nb", "6:c"));
   InputOptions json;
   json.field = "t";
-  EXPECT_THAT(items(dir, "{\"t\": \"x\\ny\"}\n\n{\"t\": \"\"}\n", json), ElementsAre("1:x\ny", "3:"));
+  EXPECT_THAT(items(dir, "{\"t\": \"x\\ny\"}\n\n{\"t\": \"\"}\n", json), ElementsAre("1:x\ny"));
   EXPECT_THAT(input_error([&] { items(dir, "{\"u\": 1}\n", json); }), HasSubstr("line 1: found no text 't'"));
   EXPECT_THAT(input_error([&] { items(dir, "{\"t\": \"a\"}\n{", json); }), HasSubstr("line 2"));
   EXPECT_THAT(input_error([&] { items(dir, ""); }), HasSubstr("empty"));
