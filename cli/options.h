@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <rankfall/input.h>
+#include <rankfall/input_options.h>
 #include <rankfall/precision.h>
 #include <rankfall/threshold.h>
 #include <rankfall/variants.h>

@@ -24,6 +24,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(rankfall_flags INTERFACE -Wno-uninitialized)
   endif()
 endif()
+if(RANKFALL_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # A batch of sources is a file that includes them: to g++ their private types are those of a header.
+  target_compile_options(rankfall_flags INTERFACE -Wno-subobject-linkage)
+endif()
 if(RANKFALL_NATIVE)
   target_compile_options(rankfall_flags INTERFACE -march=native)
 endif()
@@ -38,3 +42,17 @@ if(RANKFALL_SANITIZE)
                                                   -fno-sanitize-recover=all)
   target_link_options(rankfall_flags INTERFACE -fsanitize=${rankfall_sanitizers})
 endif()
+
+# For code that nobody waits for: report, command line, files. Comes after the build type's own -O.
+set(RANKFALL_COLD $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+
+# rankfall_compile_together(target [n]): n sources at a time as one, so that headers are read once for all of them. A name
+# in an anonymous namespace must then differ from those of its neighbours; clang-tidy compiles each source alone, which
+# shows missing includes.
+function(rankfall_compile_together target)
+  set(batch 8)
+  if(ARGC GREATER 1)
+    set(batch ${ARGV1})
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${RANKFALL_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
+endfunction()

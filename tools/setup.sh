@@ -4,8 +4,9 @@
 #   rankfall_packages run|test     installs the missing Debian packages; a local query when none is missing
 #   rankfall_build PRESET [-D...] [-- TARGET...]   configures build/PRESET once and builds; one caller at a time
 #
-# Both write to standard error only. RANKFALL_NO_INSTALL=1 turns the first into nothing: for systems that get their
-# libraries from elsewhere.
+# Both write to standard error only: one line that shows how far they are, rewritten on a terminal, repeated every ten
+# seconds elsewhere. RANKFALL_NO_INSTALL=1 turns the first into nothing: for systems that get their libraries from
+# elsewhere.
 
 rankfall_root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd)
 
@@ -20,10 +21,60 @@ rankfall_libraries_test=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev)
 
 rankfall_say() { printf '%s\n' "$*" >&2; }
 
+# rankfall_show TEXT: the line of progress. On a terminal it replaces the one before; elsewhere it is printed at most every
+# ten seconds, so that logs stay short and nobody wonders whether anything happens.
+rankfall_shown=-10
+rankfall_show() {
+  if [[ -t 2 ]]; then
+    printf '\r\033[K%s' "$1" >&2
+  elif ((SECONDS - rankfall_shown >= 10)); then
+    rankfall_say "$1"
+    rankfall_shown=$SECONDS
+  fi
+}
+rankfall_show_end() { if [[ -t 2 ]]; then printf '\r\033[K' >&2; fi; }
+
+# rankfall_watch LOG TEXT_FUNCTION COMMAND...: runs a command with its output in LOG, and twice a second shows what
+# TEXT_FUNCTION LOG SECONDS prints. If the command fails, the end of the log is shown.
+rankfall_watch() {
+  local log=$1 text=$2 begin=$SECONDS status=0 job
+  shift 2
+  : > "$log"
+  "$@" > "$log" 2>&1 < /dev/null &
+  job=$!
+  while kill -0 "$job" 2> /dev/null; do
+    rankfall_show "$("$text" "$log" $((SECONDS - begin)))"
+    sleep 0.5
+  done
+  wait "$job" || status=$?
+  rankfall_show_end
+  if [[ $status -ne 0 ]]; then
+    tail -n 200 -- "$log" >&2
+    rankfall_say "failed: $* (all of its output: $log)"
+  fi
+  return "$status"
+}
+
+rankfall_sudo() { if [[ $(id -u) -ne 0 ]]; then sudo "$@"; else "$@"; fi; }
+
+# What apt-get is doing, from its own status lines: "dlstatus:...", "pmstatus:libfmt-dev:41.2:Installing libfmt-dev".
+rankfall_apt_text() {
+  local line
+  line=$(grep -aE '^(dl|pm)status:' "$1" | tail -n 1 || true)
+  case $line in
+    dlstatus:*) line=$(cut -d : -f 3 <<< "$line") && printf 'installing packages: downloading, %.0f %%' "$line" ;;
+    pmstatus:*) printf 'installing packages: %s, %.0f %%' "$(cut -d : -f 4 <<< "$line")" "$(cut -d : -f 3 <<< "$line")" ;;
+    *) printf 'installing packages: reading the lists, %d s' "$2" ;;
+  esac
+}
+
 rankfall_apt() {
-  local sudo=()
-  if [[ $(id -u) -ne 0 ]]; then sudo=(sudo); fi
-  ${sudo[@]+"${sudo[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" >&2 < /dev/null
+  local log
+  log=$(mktemp)
+  if [[ $(id -u) -ne 0 ]]; then sudo -v; fi # asks for the password before the line of progress begins
+  LC_ALL=C rankfall_watch "$log" rankfall_apt_text rankfall_sudo env DEBIAN_FRONTEND=noninteractive \
+    apt-get -o DPkg::Lock::Timeout=300 -o APT::Status-Fd=1 "$@" || return
+  rm -f -- "$log"
 }
 
 rankfall_has_apt() { command -v apt-get > /dev/null && command -v dpkg-query > /dev/null; }
@@ -121,15 +172,30 @@ rankfall_browser() {
     rankfall_say "could not install chromium: the report page's browser tests are left out"
 }
 
-# Runs a command with its output kept back, and shows the output if the command fails.
-rankfall_quietly() {
-  local log=$1
-  shift
-  if ! "$@" > "$log" 2>&1 < /dev/null; then
-    cat -- "$log" >&2
-    rankfall_say "failed: $*"
-    return 1
-  fi
+rankfall_configure_text() { printf 'looking at this machine, %d s' "$2"; }
+
+# rankfall_build_text LOG SECONDS: "building rankfall 137/210, about 2 min left", from ninja's "[137/210] ..." lines and
+# those of its dry run, in LOG.plan. Steps weigh about as many seconds as they take: libtorch's and Eigen's headers take
+# most of them.
+rankfall_build_text() {
+  awk -v seconds="$2" '
+    function weight(step) {
+      if (step !~ /Building/) return 0.5
+      if (step ~ /train|linalg|src\/model|test_model/) return 30
+      if (step ~ /analysis/) return 20
+      return step ~ /Unity/ ? 10 : 4
+    }
+    !/^\[[0-9]+\/[0-9]+\] / { next }
+    FILENAME ~ /\.plan$/ { total += weight($0); next }
+    { done += weight($0); split(substr($1, 2), n, "/") }
+    END {
+      if (!n[2]) { printf "building rankfall, %d s", seconds; exit }
+      printf "building rankfall %d/%d", n[1], n[2]
+      if (seconds < 15 || done < total / 20) exit
+      left = seconds * (total / done - 1)
+      if (left > 90) printf ", about %d min left", left / 60 + 0.5
+      else if (left > 0) printf ", about %d s left", 5 * int(left / 5 + 1)
+    }' "$1.plan" "$1"
 }
 
 # rankfall_configure PRESET [-D...]: only when there is no configuration yet, or the tree has moved; the options count then.
@@ -143,26 +209,27 @@ rankfall_configure() {
     rm -f -- "$dir/CMakeCache.txt"
   fi
   if ! rankfall_has_apt; then rankfall_list; fi
-  (cd -- "$rankfall_root" && rankfall_quietly "$dir/configure.log" cmake --preset "$preset" "$@") || return
+  (cd -- "$rankfall_root" && rankfall_watch "$dir/configure.log" rankfall_configure_text cmake --preset "$preset" "$@") || return
   printf '%s' "$rankfall_root" > "$place"
 }
 
 rankfall_build_locked() {
   local preset=$1 dir=$rankfall_root/build/$1
   shift
-  local options=() first
+  local options=()
   while [[ $# -gt 0 && $1 != -- ]]; do
     options+=("$1")
     shift
   done
   if [[ $# -gt 0 ]]; then shift; fi
-  first=$([[ -e $dir/build.ninja ]] || echo yes)
-  if [[ -n $first ]]; then rankfall_say "building rankfall (once, takes a few minutes) ..."; fi
   rankfall_configure "$preset" ${options[@]+"${options[@]}"} || return
-  # A dry run takes milliseconds and says whether there is something to say.
-  if [[ $(ninja -C "$dir" -n "$@" 2>&1) == *"no work to do"* ]]; then return; fi
-  if [[ -z $first ]]; then rankfall_say "building rankfall (what changed) ..."; fi
-  rankfall_quietly "$dir/build.log" ninja -C "$dir" "$@"
+  # A dry run takes milliseconds: what there is to do, if anything.
+  ninja -C "$dir" -n "$@" > "$dir/build.log.plan" 2>&1 || true
+  if grep -qF 'no work to do' "$dir/build.log.plan"; then return; fi
+  local begin=$SECONDS seconds
+  rankfall_watch "$dir/build.log" rankfall_build_text ninja -C "$dir" "$@" || return
+  seconds=$((SECONDS - begin))
+  if ((seconds >= 10)); then rankfall_say "built rankfall in $((seconds / 60)) min $((seconds % 60)) s"; fi
 }
 
 rankfall_build() {

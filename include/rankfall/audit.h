@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 #include <rankfall/progress.h>
 #include <rankfall/result.h>
 

@@ -6,14 +6,15 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/input.h>
+#include <rankfall/input_options.h>
 #include <rankfall/model.h>
 #include <rankfall/progress.h>
 #include <rankfall/result.h>
-#include <rankfall/sample.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {
+
+struct Sample;
 
 struct BoundsOptions {
   std::vector<Variant> variants;  // empty: the four of the paper, as labelled

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/input.h>
+#include <rankfall/input_options.h>
 #include <rankfall/precision.h>
 #include <rankfall/progress.h>
 #include <rankfall/variants.h>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include <rankfall/export.h>
 #include <rankfall/result.h>
 
@@ -9,5 +11,13 @@ namespace rankfall {
 // ("doctor.cpu"), the fact in words (`verdict`), a number where there is one (`mean`), and kind "check" for what was
 // tried just now, "failed" where that went wrong, "warning" for what may surprise.  Cost: below a second.
 RANKFALL_API Result doctor();
+
+// The kernel of OpenBLAS in use, e.g. "Zen", and one that this CPU runs several times faster; `better` is empty if there
+// is none. OpenBLAS fixes its kernel when it is loaded: a library can only report it. To change it, set
+// OPENBLAS_CORETYPE before the program starts, as the command rankfall does for itself.
+struct BlasKernel {
+  std::string name, better;
+};
+RANKFALL_API BlasKernel loaded_blas_kernel();
 
 }  // namespace rankfall

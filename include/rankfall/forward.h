@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <rankfall/export.h>
+#include <rankfall/matrix.h>
 #include <rankfall/network.h>
 #include <rankfall/observer.h>
 #include <rankfall/progress.h>

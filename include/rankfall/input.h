@@ -1,42 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <rankfall/export.h>
+#include <rankfall/input_options.h>
+#include <rankfall/network.h>
 #include <rankfall/sample.h>
 
 namespace rankfall {
-
-// Where samples come from: a text, one of the files of numbers (safetensors, npy or JSON: docs/formats.md), images, or
-// random numbers.
-struct InputOptions {
-  // Unset: all samples of a file of numbers, 32 of a text or random ones.
-  std::optional<Index> n_samples;
-  // Set: samples of a file are cut to this length, and shorter ones are left out. Unset: whole samples of a file of
-  // numbers; 128 tokens of a text or random ones, or as many as the model has positions for.
-  std::optional<Index> n_tokens;
-  TokenLaw token_law = TokenLaw::kUniform;  // of random token ids
-
-  std::string text;         // a text in UTF-8, a sample a line; "-": standard input
-  bool paragraphs = false;  // a sample a block of lines, with blank lines between
-  std::string field;        // not empty: lines are JSON objects, and the text is this entry of each
-  bool pad = false;         // shorter texts are filled up with the padding token instead of being left out
-  std::string tokenizer;    // directory of the tokenizer; empty: the model's own
-
-  std::string ids;       // token ids `input_ids`, with `attention_mask` (0: padding) and `token_type_ids` where present
-  std::string features;  // real features of tokens, `features`, for networks that take them
-  std::string hidden;    // states that enter block 0, `hidden_states`
-  // Images: one file of `pixel_values`, scaled and normalised, or PNG and JPEG files, which are resized and normalised
-  // as preprocessor_config.json in the directory `tokenizer` says.
-  std::vector<std::string> pixels;
-
-  bool from_file() const {
-    return !text.empty() || !ids.empty() || !features.empty() || !hidden.empty() || !pixels.empty();
-  }
-};
 
 struct Inputs {
   std::vector<Sample> samples;

@@ -7,14 +7,15 @@
 
 #include <rankfall/attention.h>
 #include <rankfall/export.h>
-#include <rankfall/input.h>
+#include <rankfall/input_options.h>
 #include <rankfall/model.h>
 #include <rankfall/progress.h>
 #include <rankfall/result.h>
-#include <rankfall/sample.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {
+
+struct Sample;
 
 struct LowrankOptions {
   bool spectra = true;   // singular values of every P

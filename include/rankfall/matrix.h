@@ -1,6 +1,10 @@
 #pragma once
 
+#include <type_traits>
+
 #include <Eigen/Core>
+
+#include <rankfall/index.h>
 
 // The matrix types of the API. Rows are tokens, columns channels; storage is row-major. Matrix<T> owns, MatrixRef<T>
 // looks. A program that uses these must be compiled with EIGEN_MAX_ALIGN_BYTES=64, as the CMake target
@@ -8,7 +12,7 @@
 
 namespace rankfall {
 
-using Index = Eigen::Index;
+static_assert(std::is_same_v<Index, Eigen::Index>);
 
 template <class T>
 using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;

@@ -7,15 +7,16 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/input.h>
+#include <rankfall/input_options.h>
 #include <rankfall/model.h>
 #include <rankfall/precision.h>
 #include <rankfall/progress.h>
 #include <rankfall/result.h>
-#include <rankfall/sample.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {
+
+struct Sample;
 
 struct MeasureOptions {
   // Empty: the four variants of the paper, as labelled.

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 #include <rankfall/weights.h>
 
 // The description of a network: a flat list of sub-layers, plain data without weights and without a scalar type.

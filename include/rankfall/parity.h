@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/input.h>
+#include <rankfall/input_options.h>
 #include <rankfall/precision.h>
 #include <rankfall/progress.h>
 #include <rankfall/result.h>

@@ -8,16 +8,17 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/input.h>
+#include <rankfall/input_options.h>
 #include <rankfall/model.h>
 #include <rankfall/progress.h>
 #include <rankfall/result.h>
-#include <rankfall/sample.h>
 #include <rankfall/variants.h>
 
 // The path decomposition of models as result rows; decompose.h has the matrices behind them.
 
 namespace rankfall {
+
+struct Sample;
 
 struct PathsOptions {
   std::vector<Variant> variants;  // empty: the full network

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 
 namespace rankfall {
 

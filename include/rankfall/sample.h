@@ -7,10 +7,9 @@
 #include <rankfall/export.h>
 #include <rankfall/matrix.h>
 #include <rankfall/network.h>
+#include <rankfall/token_ids.h>
 
 namespace rankfall {
-
-using TokenIds = std::vector<std::int32_t>;
 
 // Real features, one row a token; go through the network's input map.
 struct Features {
@@ -38,10 +37,6 @@ struct Sample {
 
   RANKFALL_API Index n_tokens() const;
 };
-
-// How random token ids are drawn. kUniform: each equally often, so that hardly any repeats. kZipf: as in text, where
-// the r-th most frequent has probability proportional to 1/r; which id has which rank is drawn from the seed.
-enum class TokenLaw { kUniform, kZipf };
 
 // Random inputs for a network: token ids, or standard normal features or pixels (an image has as many tokens as the
 // network makes of it, whatever n_tokens says). Sample i depends on (seed, i, n_tokens, law) only. Throws Error(kUsage)

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/sample.h>
+#include <rankfall/token_ids.h>
 
 namespace rankfall {
 

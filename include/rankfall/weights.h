@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 
 namespace rankfall {
 

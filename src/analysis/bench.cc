@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "analysis/provenance.h"
 #include "analysis/timing.h"
 #include "base/machine.h"
 #include "base/parallel.h"
-#include "linalg/blas_info.h"
 #include "linalg/gemm.h"
 #include "model/layer_weights.h"
 #include "result/manifest.h"
@@ -20,19 +20,19 @@ namespace rankfall {
 namespace {
 
 // One product: m x n result, k summed, second factor transposed or not.
-struct Shape {
+struct ProductShape {
   Index m, n, k;
   bool transposed;
-  bool operator<(const Shape& other) const {
+  bool operator<(const ProductShape& other) const {
     return std::tie(m, n, k, transposed) < std::tie(other.m, other.n, other.k, other.transposed);
   }
 };
 
-double flops(const Shape& s) {
+double flops(const ProductShape& s) {
   return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
 }
 
-using ShapeCounts = std::map<Shape, double>;
+using ShapeCounts = std::map<ProductShape, double>;
 
 // Products of one sample of n tokens through the network, metrics included, in whole: before any cutting into panels.
 ShapeCounts shapes_of(const Network& network, Index n) {
@@ -58,17 +58,17 @@ ShapeCounts shapes_of(const Network& network, Index n) {
 // Operands of one caller.
 template <class T>
 struct Operands {
-  explicit Operands(const Shape& s)
+  explicit Operands(const ProductShape& s)
       : a(Matrix<T>::Constant(s.m, s.k, T(1) / T(s.k))),
         b(s.transposed ? Matrix<T>::Constant(s.n, s.k, T(1)) : Matrix<T>::Constant(s.k, s.n, T(1))),
         c(Matrix<T>::Zero(s.m, s.n)) {}
-  void multiply(const Shape& s) { gemm<T>(false, s.transposed, T(1), a, b, T(0), c); }
+  void multiply(const ProductShape& s) { gemm<T>(false, s.transposed, T(1), a, b, T(0), c); }
   Matrix<T> a, b, c;
 };
 
 // FLOP/s of BLAS on one shape: the better of one threaded call and one call per thread.
 template <class T>
-double peak_rate(const Shape& shape) {
+double peak_rate(const ProductShape& shape) {
   constexpr double kSeconds = 0.05;  // for each of the two ways
   const Index n_threads = threads();
   std::vector<Operands<T>> operands;
@@ -96,7 +96,7 @@ double peak_rate(const Shape& shape) {
 }
 
 // FLOP/s of BLAS on a mix of products.
-double mixed_peak(const ShapeCounts& counts, const std::map<Shape, double>& rates) {
+double mixed_peak(const ShapeCounts& counts, const std::map<ProductShape, double>& rates) {
   double work = 0;
   double time = 0;
   for (const auto& [shape, count] : counts) {
@@ -164,7 +164,7 @@ Result bench(const BenchOptions& options) {
     return measure(model, all.first(static_cast<std::size_t>(job.n_samples)), measure_options);
   };
   const auto measure_peak = [&](const Job& job) {
-    std::map<Shape, double> rates;
+    std::map<ProductShape, double> rates;
     for (const auto& [shape, count] : job.shapes) {
       rates[shape] = options.precision == Precision::kF32 ? peak_rate<float>(shape) : peak_rate<double>(shape);
     }
@@ -195,7 +195,7 @@ Result bench(const BenchOptions& options) {
   Result result{"bench", base_manifest(), {}};
   add(result.manifest, "precision", options.precision == Precision::kF32 ? "f32" : "f64");
   add(result.manifest, "threads", std::int64_t{threads()});
-  add(result.manifest, "blas", blas_description());
+  add_blas(result.manifest);
   for (const Job& job : jobs) {
     result.rows.push_back(row_of(options, job, "gflops", median(job.rates)));
     result.rows.push_back(row_of(options, job, "peak_gflops", median(job.peaks)));

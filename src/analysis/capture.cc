@@ -12,7 +12,6 @@
 #include "input/inputs.h"
 #include "io/dtype.h"
 #include "io/safetensors_writer.h"
-#include "linalg/blas_info.h"
 #include "model/memory.h"
 #include "result/manifest.h"
 #include <rankfall/capture.h>
@@ -286,7 +285,7 @@ std::map<std::string, std::string> make_metadata(const Model& model, const Input
   add(manifest, "variants", names);
   add(manifest, "as_published", std::ranges::any_of(variants_or_full(options), &Variant::as_published));
   add(manifest, "precision", options.precision == Precision::kF32 ? "f32" : "f64");
-  add(manifest, "blas", blas_description());
+  add_blas(manifest);
   add(manifest, "seed", options.seed);
   add(manifest, "layers", fmt::format("{}", fmt::join(layout.states.kept(), ", ")));
   add(manifest, "positions", layout.tokens.all() ? "all" : fmt::format("{}", fmt::join(layout.tokens.kept(), ", ")));

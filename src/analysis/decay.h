@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 
 // How a curve of log10 of a residual falls with depth (math.md 2). curve[l] is the value of hidden state l; a curve
 // ends where it is not finite.

@@ -1,5 +1,4 @@
 #include <cfenv>
-#include <cstdlib>
 #include <limits>
 #include <vector>
 
@@ -67,14 +66,14 @@ class Doctor {
     say("libraries", fmt::format("Eigen {}.{}.{}, fmt {}.{}.{}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION,
                                  EIGEN_MINOR_VERSION, FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100));
     say("blas", blas_description());
-    if (const char* kernel = std::getenv("OPENBLAS_CORETYPE")) {
-      say("blas_choice", fmt::format("the environment chooses the kernel: OPENBLAS_CORETYPE={}", kernel), "warning");
-    }
-    if (const std::string faster = faster_kernel(blas_kernel(), vector_units()); !faster.empty()) {
+    const std::string choice = blas_choice();
+    say("blas_choice", fmt::format("{}, chosen by {}", blas_kernel(), choice),
+        choice == "OPENBLAS_CORETYPE" ? "warning" : "");
+    if (const std::string better = loaded_blas_kernel().better; !better.empty()) {
       say("blas_kernel",
-          fmt::format("OpenBLAS does not know this CPU and takes its {} kernel, several times slower than need be: set "
+          fmt::format("OpenBLAS takes its {} kernel, though this CPU runs {} several times faster: set "
                       "OPENBLAS_CORETYPE={} in the environment",
-                      blas_kernel(), faster),
+                      blas_kernel(), better, better),
           "warning");
     }
   }
@@ -154,6 +153,8 @@ class Doctor {
 };
 
 }  // namespace
+
+BlasKernel loaded_blas_kernel() { return {blas_kernel(), better_kernel(blas_kernel(), vector_units())}; }
 
 Result doctor() { return Doctor().examine(); }
 

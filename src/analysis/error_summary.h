@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 
 namespace rankfall {
 

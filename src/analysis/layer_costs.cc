@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include "analysis/growth.h"
+#include "analysis/provenance.h"
 #include "analysis/reference_layers.h"
 #include "analysis/timing.h"
 #include "base/machine.h"
 #include "base/random.h"
-#include "linalg/blas_info.h"
 #include "linalg/gemm.h"
 #include "model/low_rank_head.h"
 #include "model/memory.h"
@@ -295,7 +295,7 @@ Result layer_costs(const LayerCostOptions& options) {
   Result result{"layer_costs", base_manifest(), {}};
   add(result.manifest, "precision", options.precision == Precision::kF32 ? "f32" : "f64");
   add(result.manifest, "threads", std::int64_t{threads()});
-  add(result.manifest, "blas", blas_description());
+  add_blas(result.manifest);
   add(result.manifest, "attention_layer", spec_of(options));
   add(result.manifest, "kernel", std::int64_t{options.kernel});
   const auto projections = std::ranges::find(layers, kProjections, &Layer::name) - layers.begin();

@@ -6,6 +6,7 @@
 
 #include "analysis/sketches.h"
 #include <rankfall/lowrank.h>
+#include <rankfall/matrix.h>
 
 // The parts of `lowrank`, each the rows of one variant of a model. Rows are as rankfall/lowrank.h says.
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/metrics.h"
+#include <rankfall/matrix.h>
 #include <rankfall/observer.h>
 
 namespace rankfall {

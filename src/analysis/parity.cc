@@ -15,7 +15,6 @@
 #include "io/dtype.h"
 #include "io/safetensors.h"
 #include "io/utf8.h"
-#include "linalg/blas_info.h"
 #include "model/memory.h"
 #include "result/manifest.h"
 #include <rankfall/error.h>
@@ -310,7 +309,7 @@ void compare_model(const std::string& spec, const ParityOptions& options, Result
 Result parity(std::span<const std::string> models, const ParityOptions& options) {
   if (models.empty()) throw Error(ErrorKind::kUsage, "no model given");
   Result result{"parity", base_manifest(), {}};
-  add(result.manifest, "blas", blas_description());
+  add_blas(result.manifest);
   Provenance provenance;
   for (std::size_t m = 0; m < models.size(); ++m) {
     compare_model(models[m], options, result, provenance,

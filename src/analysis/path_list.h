@@ -6,6 +6,7 @@
 
 #include "analysis/path_views.h"
 #include <rankfall/decompose.h>
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <rankfall/matrix.h>
 #include <rankfall/paths.h>
 
 namespace rankfall {

@@ -64,11 +64,16 @@ std::vector<Variant> variants_or_paper(const std::vector<Variant>& variants) {
   return variants.empty() ? paper_variants(false) : variants;
 }
 
+void add_blas(Manifest& manifest) {
+  add(manifest, "blas", blas_description());
+  add(manifest, "blas_choice", blas_choice());
+}
+
 Manifest run_manifest(std::string_view precision, const std::vector<Variant>& variants) {
   Manifest manifest = base_manifest();
   add(manifest, "precision", std::string(precision));
   add(manifest, "threads", std::int64_t{threads()});
-  add(manifest, "blas", blas_description());
+  add_blas(manifest);
   add(manifest, "residual", "about the token mean");
   std::vector<std::string> names;
   names.reserve(variants.size());

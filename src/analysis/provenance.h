@@ -29,6 +29,9 @@ class Provenance {
 // The variants themselves, or the four of the paper as labelled if there are none.
 std::vector<Variant> variants_or_paper(const std::vector<Variant>& variants);
 
+// "blas": name, version and kernel; "blas_choice": who chose the kernel.
+void add_blas(Manifest& manifest);
+
 // What every analysis of variants says of itself: precision, threads, BLAS, what residuals are about, the variants.
 Manifest run_manifest(std::string_view precision, const std::vector<Variant>& variants);
 

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 #include <rankfall/parallel.h>
 
 namespace rankfall {

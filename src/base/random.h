@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 
 // Counter-based random numbers. A tensor's element depends on its seed, its name and its index, and on nothing else:
 // not on the order of calls, the number of threads, how a range is cut into calls, the compiler, its flags or the CPU.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 
 namespace rankfall {
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "input/image.h"
 #include "io/json_file.h"
 #include "io/mapped_file.h"
@@ -15,8 +16,6 @@
 
 namespace rankfall {
 namespace {
-
-Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
 
 // What preprocessor_config.json asks for.
 struct Preprocessing {
@@ -103,7 +102,7 @@ Image resized(const Image& image, const Preprocessing& p, const std::string& whe
   const Index width = p.shortest == 0 ? p.width : scaled(image.width);
   const Index height = p.shortest == 0 ? p.height : scaled(image.height);
   if (width > kMaxImageSide || height > kMaxImageSide || width * height > kMaxImagePixels) {
-    throw input(fmt::format("{}: resized to {} x {} pixels, which is too much", where, width, height));
+    throw input_error(fmt::format("{}: resized to {} x {} pixels, which is too much", where, width, height));
   }
   return resize(image, width, height, p.resample);
 }
@@ -111,8 +110,8 @@ Image resized(const Image& image, const Preprocessing& p, const std::string& whe
 Image cropped(const Image& image, const Preprocessing& p, const std::string& where) {
   if (p.crop_width == 0) return image;
   if (p.crop_width > image.width || p.crop_height > image.height) {
-    throw input(fmt::format("{}: {} x {} pixels, from which {} x {} cannot be cut", where, image.width, image.height,
-                            p.crop_width, p.crop_height));
+    throw input_error(fmt::format("{}: {} x {} pixels, from which {} x {} cannot be cut", where, image.width,
+                                  image.height, p.crop_width, p.crop_height));
   }
   const Index left = (image.width - p.crop_width) / 2;
   const Index top = (image.height - p.crop_height) / 2;
@@ -148,8 +147,8 @@ Inputs image_inputs(const Network& network, const InputOptions& options) {
     const auto file = MappedFile::open(path);
     const Image image = cropped(resized(decode_image(file->bytes(), path), preprocessing, path), preprocessing, path);
     if (image.width != patches->image || image.height != patches->image) {
-      throw input(fmt::format("{}: {} x {} pixels after preprocessing, expected {} x {}", path, image.width,
-                              image.height, patches->image, patches->image));
+      throw input_error(fmt::format("{}: {} x {} pixels after preprocessing, expected {} x {}", path, image.width,
+                                    image.height, patches->image, patches->image));
     }
     Matrix<double> values(3, image.width * image.height);
     for (Index i = 0; i < values.cols(); ++i) {

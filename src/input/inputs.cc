@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "input/image_inputs.h"
 #include "input/text_inputs.h"
 #include "io/array_file.h"
@@ -18,20 +19,18 @@ namespace {
 
 constexpr Index kDefaultTokens = 128;
 
-Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
-
 std::string sample_text(const ArrayFile& file, std::size_t i) { return fmt::format("{}: sample {}", file.where(), i); }
 
 // Integers that fit 32 bits.
 std::vector<std::int32_t> small_integers(const Array& array, const std::string& where, const char* what) {
   if (!is_integer(array.dtype)) {
-    throw input(fmt::format("{}: {} of type {}, expected whole numbers", where, what, dtype_name(array.dtype)));
+    throw input_error(fmt::format("{}: {} of type {}, expected whole numbers", where, what, dtype_name(array.dtype)));
   }
   const std::vector<std::int64_t> wide = read_integers(array.dtype, array.bytes);
   std::vector<std::int32_t> values(wide.size());
   for (std::size_t i = 0; i < wide.size(); ++i) {
     if (wide[i] < std::numeric_limits<std::int32_t>::min() || wide[i] > std::numeric_limits<std::int32_t>::max()) {
-      throw input(fmt::format("{}: {} {} at position {}, far beyond any vocabulary", where, what, wide[i], i));
+      throw input_error(fmt::format("{}: {} {} at position {}, far beyond any vocabulary", where, what, wide[i], i));
     }
     values[i] = static_cast<std::int32_t>(wide[i]);
   }
@@ -40,7 +39,7 @@ std::vector<std::int32_t> small_integers(const Array& array, const std::string& 
 
 // Finite reals as rows x (the rest).
 Matrix<double> reals(const Array& array, const std::string& where) {
-  if (array.bytes.empty()) throw input(fmt::format("{}: shape {}: it is empty", where, shape_text(array.shape)));
+  if (array.bytes.empty()) throw input_error(fmt::format("{}: shape {}: it is empty", where, shape_text(array.shape)));
   const Index rows = array.shape[0];
   Index cols = 1;
   for (std::size_t i = 1; i < array.shape.size(); ++i) cols *= array.shape[i];
@@ -49,7 +48,8 @@ Matrix<double> reals(const Array& array, const std::string& where) {
   for (Index i = 0; i < rows; ++i) {
     for (Index j = 0; j < cols; ++j) {
       if (!std::isfinite(values(i, j))) {
-        throw input(fmt::format("{}: {} at row {}, column {}, expected finite numbers", where, values(i, j), i, j));
+        throw input_error(
+            fmt::format("{}: {} at row {}, column {}, expected finite numbers", where, values(i, j), i, j));
       }
     }
   }
@@ -61,7 +61,8 @@ void read_masks(const ArrayFile& file, std::vector<Sample>& samples) {
   const auto masks = file.samples_if_present("attention_mask", 1);
   if (masks.empty()) return;
   if (masks.size() != samples.size()) {
-    throw input(fmt::format("{}: {} samples, but 'attention_mask' has {}", file.where(), samples.size(), masks.size()));
+    throw input_error(
+        fmt::format("{}: {} samples, but 'attention_mask' has {}", file.where(), samples.size(), masks.size()));
   }
   for (std::size_t i = 0; i < samples.size(); ++i) {
     for (const std::int32_t m : small_integers(masks[i], sample_text(file, i), "mask")) {
@@ -74,7 +75,7 @@ std::vector<Sample> read_ids(const ArrayFile& file) {
   const auto arrays = file.samples("input_ids", 1);
   const auto segments = file.samples_if_present("token_type_ids", 1);
   if (!segments.empty() && segments.size() != arrays.size()) {
-    throw input(
+    throw input_error(
         fmt::format("{}: {} samples, but 'token_type_ids' has {}", file.where(), arrays.size(), segments.size()));
   }
   std::vector<Sample> samples(arrays.size());
@@ -104,13 +105,13 @@ std::vector<Sample> read_pixels(const ArrayFile& file, const Network& network) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const std::string where = sample_text(file, i);
     if (is_integer(arrays[i].dtype)) {
-      throw input(
+      throw input_error(
           fmt::format("{}: pixels of type {}, expected real ones, scaled and normalised as the model wants them", where,
                       dtype_name(arrays[i].dtype)));
     }
     if (patches && (arrays[i].shape[1] != patches->image || arrays[i].shape[2] != patches->image)) {
-      throw input(fmt::format("{}: an image of shape {}, expected [{}, {}, {}]", where, shape_text(arrays[i].shape),
-                              patches->channels, patches->image, patches->image));
+      throw input_error(fmt::format("{}: an image of shape {}, expected [{}, {}, {}]", where,
+                                    shape_text(arrays[i].shape), patches->channels, patches->image, patches->image));
     }
     samples[i].content = Pixels{reals(arrays[i], where), patches ? patches->n_tokens() : 0};
   }
@@ -134,7 +135,7 @@ void fit(std::vector<Sample>& samples, Index n_tokens, const std::string& where,
   std::erase_if(samples, [&](const Sample& sample) { return sample.n_tokens() < n_tokens; });
   for (Sample& sample : samples) cut(sample, n_tokens);
   if (samples.empty()) {
-    throw input(fmt::format("{}: none of {} samples has {} tokens (--tokens)", where, n_all, n_tokens));
+    throw input_error(fmt::format("{}: none of {} samples has {} tokens (--tokens)", where, n_all, n_tokens));
   }
   if (samples.size() < n_all) {
     notes.push_back(fmt::format("{}: {} of {} samples left out, shorter than {} tokens", where, n_all - samples.size(),
@@ -148,8 +149,8 @@ void check_beside(const std::vector<Sample>& samples, const std::string& where) 
     const auto n = static_cast<std::size_t>(samples[i].n_tokens());
     const auto fits = [&](std::size_t size) { return size == 0 || size == n; };
     if (!fits(samples[i].valid.size()) || !fits(samples[i].segments.size())) {
-      throw input(fmt::format("{}: sample {}: {} tokens with {} entries of the mask and {} of the segments", where, i,
-                              n, samples[i].valid.size(), samples[i].segments.size()));
+      throw input_error(fmt::format("{}: sample {}: {} tokens with {} entries of the mask and {} of the segments",
+                                    where, i, n, samples[i].valid.size(), samples[i].segments.size()));
     }
   }
 }
@@ -181,7 +182,7 @@ void check_each(const Network& network, const std::vector<Sample>& samples, cons
     try {
       check_sample(network, samples[i]);
     } catch (const Error& error) {
-      throw input(fmt::format("{}: sample {}: {}", where, i, error.what()));
+      throw input_error(fmt::format("{}: sample {}: {}", where, i, error.what()));
     }
   }
 }
@@ -235,7 +236,7 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
   if (!options.text.empty()) return text_inputs(network, options);
   if (!options.pixels.empty() && is_image(options.pixels[0])) return image_inputs(network, options);
   if (options.pixels.size() > 1) {
-    throw input(fmt::format("{}: is no PNG or JPEG image; of pixel tensors one file is read", options.pixels[0]));
+    throw input_error(fmt::format("{}: is no PNG or JPEG image; of pixel tensors one file is read", options.pixels[0]));
   }
   Inputs inputs;
   inputs.source = options.ids + options.features + options.hidden + (options.pixels.empty() ? "" : options.pixels[0]);
@@ -244,7 +245,7 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
                    : !options.features.empty() ? read_matrices<Features>(file, "features")
                    : !options.hidden.empty()   ? read_matrices<HiddenState>(file, "hidden_states")
                                                : read_pixels(file, network);
-  if (inputs.samples.empty()) throw input(fmt::format("{}: no samples", file.where()));
+  if (inputs.samples.empty()) throw input_error(fmt::format("{}: no samples", file.where()));
   check_beside(inputs.samples, file.where());
   if (options.n_tokens && options.pixels.empty()) fit(inputs.samples, *options.n_tokens, file.where(), inputs.notes);
   if (options.n_tokens && !options.pixels.empty()) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "input/inputs.h"
 #include "input/text_source.h"
 #include "io/utf8.h"
@@ -12,8 +13,6 @@
 
 namespace rankfall {
 namespace {
-
-Error usage(const std::string& text) { return Error(ErrorKind::kUsage, text); }
 
 // Special tokens around the first of the ids that fit, and padding behind.
 Sample make_sample(const Tokenizer& tokenizer, const TokenIds& ids, Index n_tokens) {
@@ -63,16 +62,16 @@ struct Account {
 }  // namespace
 
 Inputs text_inputs(const Network& network, const InputOptions& options) {
-  if (!std::holds_alternative<TokenInput>(network.input.source)) throw usage("--text: the model takes no tokens");
+  if (!std::holds_alternative<TokenInput>(network.input.source)) throw usage_error("--text: the model takes no tokens");
   if (options.tokenizer.empty()) {
-    throw usage(
+    throw usage_error(
         "--text: a model that is no directory has no tokenizer of its own; give one with --tokenizer DIRECTORY");
   }
   const auto tokenizer = Tokenizer::open(options.tokenizer);
   const Index n_tokens = options.n_tokens.value_or(default_tokens(network));
   const std::size_t n_special = tokenizer->front().size() + tokenizer->back().size();
   if (n_tokens <= static_cast<Index>(n_special)) {
-    throw usage(fmt::format("--tokens {}: special tokens alone are {}", n_tokens, n_special));
+    throw usage_error(fmt::format("--tokens {}: special tokens alone are {}", n_tokens, n_special));
   }
   const Index n_wanted = options.n_samples.value_or(kDefaultSamples);
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/errors.h"
 #include "io/file_error.h"
 #include "io/file_signature.h"
 #include "io/json_limits.h"
@@ -18,8 +19,6 @@ namespace rankfall {
 namespace {
 
 constexpr std::size_t kMaxStandardInput = std::size_t{1} << 30;
-
-Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
 
 // Standard input can be read once: every user of it in this process gets the same.
 const std::string& standard_input() {
@@ -33,7 +32,7 @@ const std::string& standard_input() {
       if (n == 0) return all;
       all.append(block.data(), static_cast<std::size_t>(n));
       if (all.size() > kMaxStandardInput) {
-        throw input(fmt::format("standard input: more than {} bytes; give a file", kMaxStandardInput));
+        throw input_error(fmt::format("standard input: more than {} bytes; give a file", kMaxStandardInput));
       }
     }
   }();
@@ -57,9 +56,9 @@ TextSource::TextSource(const InputOptions& options) : paragraphs_(options.paragr
     keep_ = file;
     rest_ = {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
   }
-  if (rest_.empty()) throw input(fmt::format("{}: is empty, expected a text", where_));
+  if (rest_.empty()) throw input_error(fmt::format("{}: is empty, expected a text", where_));
   if (rest_.starts_with("\xFF\xFE") || rest_.starts_with("\xFE\xFF")) {
-    throw input(fmt::format("{}: is UTF-16, expected UTF-8; `iconv -f UTF-16 -t UTF-8` converts it", where_));
+    throw input_error(fmt::format("{}: is UTF-16, expected UTF-8; `iconv -f UTF-16 -t UTF-8` converts it", where_));
   }
   if (rest_.starts_with("\xEF\xBB\xBF")) rest_.remove_prefix(3);
 }
@@ -78,7 +77,7 @@ std::string TextSource::field_of(std::string_view line) const {
   const nlohmann::json object = parse_json(line, where);
   const auto found = object.is_object() ? object.find(field_) : object.end();
   if (!object.is_object() || found == object.end() || !found->is_string()) {
-    throw input(
+    throw input_error(
         fmt::format("{}: found no text {}, expected a JSON object with one (--field)", where, in_quotes(field_)));
   }
   return found->get<std::string>();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "io/dtype.h"
 #include "io/file_signature.h"
 #include "io/json_file.h"
@@ -16,8 +17,6 @@ namespace rankfall {
 namespace {
 
 using nlohmann::json;
-
-Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
 
 // The first bytes that are no white space.
 char first_character(std::span<const std::byte> bytes) {
@@ -56,17 +55,19 @@ class JsonArray {
         numbers_.push_back(&value);
         return;
       }
-      if (!value.is_number()) throw input(fmt::format("{}: found a {}, expected a number", where_, value.type_name()));
+      if (!value.is_number())
+        throw input_error(fmt::format("{}: found a {}, expected a number", where_, value.type_name()));
       const bool fits = value.is_number_integer() &&
                         !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
       all_integers_ = all_integers_ && fits;
       numbers_.push_back(&value);
       return;
     }
-    if (!value.is_array()) throw input(fmt::format("{}: found a {}, expected a list", where_, value.type_name()));
+    if (!value.is_array()) throw input_error(fmt::format("{}: found a {}, expected a list", where_, value.type_name()));
     const auto size = static_cast<Index>(value.size());
     if (shape_[level] >= 0 && shape_[level] != size) {
-      throw input(fmt::format("{}: lists of {} and of {} entries, expected equal ones", where_, shape_[level], size));
+      throw input_error(
+          fmt::format("{}: lists of {} and of {} entries, expected equal ones", where_, shape_[level], size));
     }
     shape_[level] = size;
     for (const json& item : value) collect(item, level + 1);
@@ -125,7 +126,8 @@ std::vector<Array> ArrayFile::samples(std::string_view name, std::size_t rank) c
          safetensors_->tensors().first(std::min<std::size_t>(safetensors_->tensors().size(), 6))) {
       found += fmt::format("{}{}", found.empty() ? "" : ", ", in_quotes(other.name));
     }
-    throw input(fmt::format("{}: found {}, expected a tensor '{}'", where_, found.empty() ? "nothing" : found, name));
+    throw input_error(
+        fmt::format("{}: found {}, expected a tensor '{}'", where_, found.empty() ? "nothing" : found, name));
   }
   if (!tensor->supported) safetensors_->at(tensor->name);  // says so
   return split({tensor->dtype, tensor->shape, tensor->bytes, safetensors_}, in_quotes(tensor->name), rank);
@@ -140,7 +142,7 @@ std::vector<Array> ArrayFile::samples_if_present(std::string_view name, std::siz
 std::vector<Array> ArrayFile::split(const Array& array, std::string_view name, std::size_t rank) const {
   if (array.shape.size() == rank) return {array};
   if (array.shape.size() != rank + 1) {
-    throw input(
+    throw input_error(
         fmt::format("{}: {} has shape {}, expected {}", where_, name, shape_text(array.shape), rank_text(rank)));
   }
   const auto n = static_cast<std::size_t>(array.shape[0]);
@@ -148,7 +150,8 @@ std::vector<Array> ArrayFile::split(const Array& array, std::string_view name, s
   std::vector<Array> samples;
   const std::size_t stride = n == 0 ? 0 : array.bytes.size() / n;
   // A shape such as [10^18, 0] is sound and holds nothing.
-  if (stride == 0) throw input(fmt::format("{}: {} has shape {}: it is empty", where_, name, shape_text(array.shape)));
+  if (stride == 0)
+    throw input_error(fmt::format("{}: {} has shape {}: it is empty", where_, name, shape_text(array.shape)));
   samples.reserve(n);
   for (std::size_t i = 0; i < n; ++i) {
     samples.push_back({array.dtype, shape, array.bytes.subspan(i * stride, stride), array.keep});
@@ -160,7 +163,7 @@ std::vector<Array> ArrayFile::json_samples(std::string_view name, std::size_t ra
   const json* list = static_cast<const json*>(json_.get());
   if (list->is_object()) {
     const auto found = list->find(name);
-    if (found == list->end()) throw input(fmt::format("{}: found no '{}', expected it or a list", where_, name));
+    if (found == list->end()) throw input_error(fmt::format("{}: found no '{}', expected it or a list", where_, name));
     list = &*found;
   }
   if (depth_of(*list) <= rank) return {JsonArray(*list, rank, where_).array()};

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 
 namespace rankfall {
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/parallel.h"
 #include "io/json_file.h"
 #include "io/mapped_file.h"
@@ -22,8 +23,6 @@ constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 constexpr std::size_t kMaxShards = 10'000;
 constexpr std::size_t kMaxListed = 10'000;  // entries of a directory that are looked at
-
-Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
 
 // Names in a directory, in order.
 std::vector<std::string> names_in(const fs::path& directory) {
@@ -151,7 +150,7 @@ std::shared_ptr<const CheckpointFiles> CheckpointFiles::open(const fs::path& dir
   } else if (is_there(directory / kIndex)) {
     checkpoint->read_index(directory / kIndex);
   } else {
-    throw input(fmt::format("{}: {}", directory.string(), describe_directory(directory)));
+    throw input_error(fmt::format("{}: {}", directory.string(), describe_directory(directory)));
   }
   return checkpoint;
 }
@@ -161,26 +160,26 @@ void CheckpointFiles::read_index(const fs::path& index) {
   const nlohmann::json json = read_json_file(index);
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
   if (!json.is_object() || map == json.end() || !map->is_object()) {
-    throw input(fmt::format("{}: found no object 'weight_map', expected the file of each tensor", where_));
+    throw input_error(fmt::format("{}: found no object 'weight_map', expected the file of each tensor", where_));
   }
   for (const auto& [name, value] : map->items()) {
     const std::string file_name = value.is_string() ? value.get<std::string>() : value.dump();
     if (!value.is_string() || !is_plain_name(file_name)) {
-      throw input(fmt::format("{}: tensor {} is said to be in {}, expected a .safetensors file beside the index",
-                              where_, in_quotes(name), in_quotes(file_name)));
+      throw input_error(fmt::format("{}: tensor {} is said to be in {}, expected a .safetensors file beside the index",
+                                    where_, in_quotes(name), in_quotes(file_name)));
     }
     auto& file = files_[file_name];
     if (!file) {
-      if (files_.size() > kMaxShards) throw input(fmt::format("{}: more than {} files", where_, kMaxShards));
+      if (files_.size() > kMaxShards) throw input_error(fmt::format("{}: more than {} files", where_, kMaxShards));
       if (!is_there(index.parent_path() / file_name)) {
-        throw input(
+        throw input_error(
             fmt::format("{}: there is no {} beside it; the download may be incomplete", where_, in_quotes(file_name)));
       }
       file = SafetensorsFile::open(index.parent_path() / file_name);
     }
     const TensorInfo* tensor = file->find(name);
     if (!tensor) {
-      throw input(
+      throw input_error(
           fmt::format("{}: tensor {} is said to be in {}, but is not; index and files may be of different "
                       "versions",
                       where_, in_quotes(name), in_quotes(file_name)));

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/errors.h"
 #include "io/checked_size.h"
 #include "io/dtype.h"
 #include "io/file_signature.h"
@@ -22,10 +23,6 @@ namespace rankfall {
 namespace {
 
 using Entry = SafetensorsHeader::Entry;
-
-[[noreturn]] void fail(std::string_view where, const std::string& text) {
-  throw Error(ErrorKind::kInput, fmt::format("{}: {}", where, text));
-}
 
 struct FormatDType {
   std::string_view name;
@@ -48,15 +45,15 @@ constexpr FormatDType kFormatDTypes[] = {
 
 constexpr std::string_view kReadable = "F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL";
 
-struct Parts {
+struct SafetensorsParts {
   std::string_view header;
   std::span<const std::byte> data;
 };
 
-Parts split(std::span<const std::byte> bytes, std::string_view where) {
+SafetensorsParts split_safetensors(std::span<const std::byte> bytes, std::string_view where) {
   const auto not_safetensors = [&](const std::string& reason) {
     const std::string_view kind = describe_signature(bytes);
-    fail(where, kind.empty() ? reason : std::string(kind) + "; expected a safetensors file");
+    throw input_error(where, kind.empty() ? reason : std::string(kind) + "; expected a safetensors file");
   };
   std::uint64_t length = 0;
   if (bytes.size() < sizeof length) {
@@ -74,8 +71,8 @@ Parts split(std::span<const std::byte> bytes, std::string_view where) {
     not_safetensors("no header that begins with '{' after the first 8 bytes; this is not a safetensors file");
   }
   if (length > rest.size()) {
-    fail(where,
-         fmt::format("the header has {} bytes, expected {}; the download may be incomplete", rest.size(), length));
+    throw input_error(where, fmt::format("the header has {} bytes, expected {}; the download may be incomplete",
+                                         rest.size(), length));
   }
   const auto header = rest.first(length);
   return {.header = {reinterpret_cast<const char*>(header.data()), header.size()}, .data = rest.subspan(length)};
@@ -86,7 +83,7 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) { return fmt::fo
 // Everything but where the bytes are; checks the entry by itself.
 TensorInfo make_info(Entry& entry, std::string_view where) {
   const auto fail_tensor = [&](const std::string& text) {
-    fail(where, fmt::format("tensor {}: {}", in_quotes(entry.name), text));
+    throw input_error(where, fmt::format("tensor {}: {}", in_quotes(entry.name), text));
   };
   const auto* format = std::find_if(std::begin(kFormatDTypes), std::end(kFormatDTypes),
                                     [&](const FormatDType& f) { return f.name == entry.dtype; });
@@ -142,7 +139,7 @@ std::shared_ptr<const SafetensorsFile> SafetensorsFile::parse(std::span<const st
 }
 
 void SafetensorsFile::read(std::span<const std::byte> bytes) {
-  const Parts parts = split(bytes, where_);
+  const SafetensorsParts parts = split_safetensors(bytes, where_);
   SafetensorsHeader header = parse_safetensors_header(parts.header, where_);
   metadata_ = std::move(header.metadata);
 
@@ -157,25 +154,27 @@ void SafetensorsFile::read(std::span<const std::byte> bytes) {
     TensorInfo info = make_info(entry, where_);
     const std::string after = tensors_.empty() ? "" : " of tensor " + in_quotes(tensors_.back().name);
     if (begin < position) {
-      fail(where_,
-           fmt::format("tensor {}: begins at {} and overlaps the bytes up to {}{}; the file may be damaged or forged",
-                       in_quotes(info.name), begin, position, after));
+      throw input_error(
+          where_,
+          fmt::format("tensor {}: begins at {} and overlaps the bytes up to {}{}; the file may be damaged or forged",
+                      in_quotes(info.name), begin, position, after));
     }
     if (begin > position) {
-      fail(where_, fmt::format("tensor {}: begins at {}, expected {}, the end{}; the bytes between belong to no tensor",
-                               in_quotes(info.name), begin, position, tensors_.empty() ? " of the header" : after));
+      throw input_error(
+          where_, fmt::format("tensor {}: begins at {}, expected {}, the end{}; the bytes between belong to no tensor",
+                              in_quotes(info.name), begin, position, tensors_.empty() ? " of the header" : after));
     }
     position = end;
     if (end <= parts.data.size()) info.bytes = parts.data.subspan(begin, end - begin);
     tensors_.push_back(std::move(info));
   }
   if (position > parts.data.size()) {
-    fail(where_, fmt::format("{} bytes, expected {}; the download may be incomplete", bytes.size(),
-                             bytes.size() - parts.data.size() + position));
+    throw input_error(where_, fmt::format("{} bytes, expected {}; the download may be incomplete", bytes.size(),
+                                          bytes.size() - parts.data.size() + position));
   }
   if (position < parts.data.size()) {
-    fail(where_, fmt::format("{} bytes, expected {}; the last {} belong to no tensor", bytes.size(),
-                             bytes.size() - parts.data.size() + position, parts.data.size() - position));
+    throw input_error(where_, fmt::format("{} bytes, expected {}; the last {} belong to no tensor", bytes.size(),
+                                          bytes.size() - parts.data.size() + position, parts.data.size() - position));
   }
 
   by_name_.resize(tensors_.size());
@@ -193,13 +192,14 @@ const TensorInfo* SafetensorsFile::find(std::string_view name) const {
 const TensorInfo& SafetensorsFile::at(std::string_view name) const {
   const TensorInfo* tensor = find(name);
   if (tensor == nullptr) {
-    fail(where_, fmt::format("no tensor {} among its {}{}", in_quotes(name), tensors_.size(),
-                             tensors_.empty() ? "" : ", such as " + in_quotes(tensors_.front().name)));
+    throw input_error(where_, fmt::format("no tensor {} among its {}{}", in_quotes(name), tensors_.size(),
+                                          tensors_.empty() ? "" : ", such as " + in_quotes(tensors_.front().name)));
   }
   if (!tensor->supported) {
-    fail(where_,
-         fmt::format("tensor {}: dtype {} cannot be read, expected one of {}; convert the file, for example to BF16",
-                     in_quotes(name), tensor->dtype_name, kReadable));
+    throw input_error(
+        where_,
+        fmt::format("tensor {}: dtype {} cannot be read, expected one of {}; convert the file, for example to BF16",
+                    in_quotes(name), tensor->dtype_name, kReadable));
   }
   return *tensor;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "linalg/gemm.h"
+#include <rankfall/matrix.h>
 
 // The plain product, for scalars that no BLAS knows.
 

@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "linalg/gemm.h"
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

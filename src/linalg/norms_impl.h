@@ -8,6 +8,7 @@
 #include "base/dcheck.h"
 #include "linalg/gemm.h"
 #include "linalg/norms.h"
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include <rankfall/matrix.h>
 #include <rankfall/network.h>
 
 namespace rankfall {

@@ -6,6 +6,7 @@
 #include <unsupported/Eigen/SpecialFunctions>
 
 #include "model/activation.h"
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

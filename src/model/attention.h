@@ -7,6 +7,7 @@
 
 #include "model/layer_loader.h"
 #include "model/seen_keys.h"
+#include <rankfall/matrix.h>
 #include <rankfall/network.h>
 
 namespace rankfall {

@@ -7,6 +7,7 @@
 #include "linalg/attention_measures.h"
 #include "linalg/norms_impl.h"
 #include "model/attention.h"
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/dcheck.h"
+#include "base/errors.h"
 #include "io/checkpoint_files.h"
 #include "io/dtype.h"
 #include "io/json_file.h"
@@ -20,8 +21,6 @@ namespace rankfall {
 namespace {
 
 namespace fs = std::filesystem;
-
-Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
 
 class CheckpointWeights final : public WeightSource {
  public:
@@ -207,13 +206,13 @@ class NameTable {
   static void check(const TensorSpec& spec, const CheckpointFiles::Entry& entry) {
     const TensorInfo& tensor = *entry.tensor;
     if (!tensor.supported || is_integer(tensor.dtype)) {
-      throw input(
+      throw input_error(
           fmt::format("{}: tensor {} has type {}, expected F64, F32, F16 or BF16; quantised models are not read",
                       entry.file->where(), in_quotes(tensor.name), printable(tensor.dtype_name)));
     }
     if (tensor.shape != spec.shape) {
-      throw input(fmt::format("{}: tensor {} is {}, expected {} as config.json says", entry.file->where(),
-                              in_quotes(tensor.name), shape_text(tensor.shape), shape_text(spec.shape)));
+      throw input_error(fmt::format("{}: tensor {} is {}, expected {} as config.json says", entry.file->where(),
+                                    in_quotes(tensor.name), shape_text(tensor.shape), shape_text(spec.shape)));
     }
   }
 
@@ -221,7 +220,7 @@ class NameTable {
     const std::string wanted = prefix_ + missing[0]->name;
     if (n_found_ == 0) {
       const std::string some = files_.entries().empty() ? "no tensors" : in_quotes(files_.entries().begin()->first);
-      return input(fmt::format(
+      return input_error(fmt::format(
           "{}: none of the {} tensors of a {} model is there; found {} and the like, expected {} {}, with or without "
           "'{}' in front. config.json may belong to another model",
           files_.where(), missing.size(), network_.family, some, in_quotes(missing[0]->name),
@@ -233,7 +232,7 @@ class NameTable {
       text += fmt::format("; did somebody misspell it as {}?", in_quotes(close));
     }
     if (missing.size() > 1) text += fmt::format("; {} more are missing", missing.size() - 1);
-    return input(text);
+    return input_error(text);
   }
 
   // A name of the file that nothing else claims and that differs by little; empty if there is none.
@@ -273,7 +272,7 @@ Model open_checkpoint(const fs::path& directory) {
   if (!fs::exists(config_file, error)) {
     // If the weights are no better, that message says more.
     CheckpointFiles::open(directory);
-    throw input(fmt::format("{}: has weights but no config.json, which says what they mean", directory.string()));
+    throw input_error(fmt::format("{}: has weights but no config.json, which says what they mean", directory.string()));
   }
   const Config config(read_json_file(config_file), config_file.string(), ErrorKind::kInput);
   Model model;

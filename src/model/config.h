@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <rankfall/error.h>
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 
 namespace rankfall {
 

@@ -5,6 +5,7 @@
 
 #include "model/layer_loader.h"
 #include "model/step.h"
+#include <rankfall/matrix.h>
 #include <rankfall/observer.h>
 #include <rankfall/sample.h>
 

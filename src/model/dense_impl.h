@@ -11,6 +11,7 @@
 #include "model/layer_weights_impl.h"
 #include "model/low_rank_head_impl.h"
 #include <rankfall/error.h>
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

@@ -6,6 +6,7 @@
 #include "model/input_map_impl.h"
 #include "model/run.h"
 #include <rankfall/forward.h>
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

@@ -5,6 +5,7 @@
 
 #include "model/dense.h"
 #include "model/frozen_layer.h"
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

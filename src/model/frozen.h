@@ -3,6 +3,7 @@
 #include "model/frozen_layer.h"
 #include "model/step.h"
 #include <rankfall/decompose.h>
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

@@ -5,6 +5,7 @@
 
 #include "model/layer_weights.h"
 #include <rankfall/decompose.h>
+#include <rankfall/matrix.h>
 #include <rankfall/observer.h>
 
 namespace rankfall {

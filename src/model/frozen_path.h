@@ -5,6 +5,7 @@
 
 #include "model/frozen_layer.h"
 #include "model/step.h"
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

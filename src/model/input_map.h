@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model/layer_weights.h"
+#include <rankfall/matrix.h>
 #include <rankfall/sample.h>
 
 namespace rankfall {

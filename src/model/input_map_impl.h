@@ -4,6 +4,7 @@
 #include "model/dense.h"
 #include "model/input_map.h"
 #include "model/layer_weights_impl.h"
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

@@ -8,6 +8,7 @@
 #include "model/layer_weights.h"
 #include "model/low_rank_head.h"
 #include "model/position_tables.h"
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

@@ -6,6 +6,7 @@
 #include "base/dcheck.h"
 #include "io/dtype.h"
 #include "model/layer_weights.h"
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include <rankfall/matrix.h>
 #include <rankfall/network.h>
 
 namespace rankfall {

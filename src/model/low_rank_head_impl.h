@@ -9,6 +9,7 @@
 #include "linalg/gemm_impl.h"
 #include "model/attention.h"
 #include "model/low_rank_head.h"
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "io/json_file.h"
 #include "io/json_limits.h"
 #include "model/checkpoint.h"
@@ -58,10 +59,6 @@ constexpr std::array kSanKeys = {
     SanKey{"init", "init", SanKey::kText},
 };
 
-Error usage(std::string_view spec, const std::string& problem) {
-  return Error(ErrorKind::kUsage, fmt::format("{}: {}", spec, problem));
-}
-
 std::string san_key_names() {
   std::string names;
   for (const SanKey& key : kSanKeys) names += fmt::format("{}{}", names.empty() ? "" : ", ", key.key);
@@ -73,7 +70,7 @@ nlohmann::json san_value(std::string_view spec, const SanKey& key, std::string_v
   if (key.kind == SanKey::kFlag) {
     if (text == "1" || text == "true") return true;
     if (text == "0" || text == "false") return false;
-    throw usage(spec, fmt::format("{}={}, expected 0 or 1", key.key, text));
+    throw usage_error(spec, fmt::format("{}={}, expected 0 or 1", key.key, text));
   }
   std::int64_t integer = 0;
   const char* end = text.data() + text.size();
@@ -85,7 +82,7 @@ nlohmann::json san_value(std::string_view spec, const SanKey& key, std::string_v
       error == std::errc{} && stop == end && std::isfinite(number)) {
     return number;
   }
-  throw usage(spec, fmt::format("{}={}, expected a number", key.key, text));
+  throw usage_error(spec, fmt::format("{}={}, expected a number", key.key, text));
 }
 
 // A model that is neither a preset nor a specification: a directory, or a mistake.
@@ -100,13 +97,14 @@ Model open_path(std::string_view spec) {
                             "{}?",
                             spec, folder.string()));
   }
-  if (preset_config(spec)) throw usage(spec, fmt::format("did you mean {}@init?", spec));
+  if (preset_config(spec)) throw usage_error(spec, fmt::format("did you mean {}@init?", spec));
   const bool is_path = spec.starts_with('/') || spec.starts_with('.') || spec.starts_with('~') || spec.ends_with('/');
   if (is_path) {
     throw Error(ErrorKind::kInput,
                 fmt::format("{}: no such directory; expected one with config.json and model.safetensors", spec));
   }
-  throw usage(spec, fmt::format("expected a directory with config.json and model.safetensors, a specification such as "
+  throw usage_error(spec,
+                    fmt::format("expected a directory with config.json and model.safetensors, a specification such as "
                                 "san:layers=12,heads=12,dim=768, or a preset: {}@init. Nothing is downloaded: `hf "
                                 "download NAME --local-dir DIR` gets a model from the hub",
                                 fmt::join(preset_names(), "@init, ")));
@@ -124,16 +122,16 @@ nlohmann::json san_config(std::string_view spec) {
     const std::string_view name = item.substr(0, equals);
     const auto* key = std::find_if(kSanKeys.begin(), kSanKeys.end(), [&](const SanKey& k) { return name == k.key; });
     if (key == kSanKeys.end() || equals == std::string_view::npos) {
-      throw usage(spec, fmt::format("'{}', expected KEY=VALUE with a key of: {}", item, san_key_names()));
+      throw usage_error(spec, fmt::format("'{}', expected KEY=VALUE with a key of: {}", item, san_key_names()));
     }
-    if (config.contains(key->config_key)) throw usage(spec, fmt::format("'{}' is given twice", name));
+    if (config.contains(key->config_key)) throw usage_error(spec, fmt::format("'{}' is given twice", name));
     config[key->config_key] = san_value(spec, *key, item.substr(equals + 1));
   }
   for (const char* key : {"layers", "heads", "dim"}) {
     const auto* found =
         std::find_if(kSanKeys.begin(), kSanKeys.end(), [&](const SanKey& k) { return k.key == std::string_view(key); });
     if (!config.contains(found->config_key)) {
-      throw usage(spec, fmt::format("'{}' is missing; the shortest form is san:layers=12,heads=12,dim=768", key));
+      throw usage_error(spec, fmt::format("'{}' is missing; the shortest form is san:layers=12,heads=12,dim=768", key));
     }
   }
   return config;
@@ -167,8 +165,8 @@ std::optional<Config> drawn_config(std::string_view spec, std::optional<Index> n
     const auto file = std::filesystem::path(name) / "config.json";
     return config(read_json_file(file), file.string(), ErrorKind::kInput);
   }
-  throw usage(spec, fmt::format("no such preset, expected one of {}, or a directory with config.json",
-                                fmt::join(preset_names(), ", ")));
+  throw usage_error(spec, fmt::format("no such preset, expected one of {}, or a directory with config.json",
+                                      fmt::join(preset_names(), ", ")));
 }
 
 Model open_with_depth(std::string_view spec, std::uint64_t seed, std::optional<Index> n_blocks) {
@@ -191,7 +189,7 @@ Model open_model(std::string_view spec, std::uint64_t seed) { return open_with_d
 
 Model open_model(std::string_view spec, std::uint64_t seed, Index n_blocks) {
   if (n_blocks < 1 || n_blocks > 10'000) {
-    throw usage(spec, fmt::format("depth {}, expected 1 to 10000", n_blocks));
+    throw usage_error(spec, fmt::format("depth {}, expected 1 to 10000", n_blocks));
   }
   return open_with_depth(spec, seed, n_blocks);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <rankfall/matrix.h>
 #include <rankfall/split.h>
 
 // Arithmetic of Scaled values: two parts are added at the larger of their scales.

@@ -6,6 +6,7 @@
 #include "model/layer_loader.h"
 #include "model/scaled.h"
 #include "model/step.h"
+#include <rankfall/matrix.h>
 #include <rankfall/sample.h>
 #include <rankfall/split.h>
 #include <rankfall/variants.h>

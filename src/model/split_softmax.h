@@ -1,6 +1,7 @@
 #pragma once
 
 #include "model/split_logits.h"
+#include <rankfall/matrix.h>
 
 // Softmax of logits r_j + E_ij as 1 q^T + D, q = softmax(r).
 

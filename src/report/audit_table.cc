@@ -10,7 +10,7 @@
 namespace rankfall {
 namespace {
 
-Colour colour_of(const Row& row) {
+Colour claim_colour(const Row& row) {
   if (row.kind == "unexpected") return Colour::kBad;
   if (row.verdict.starts_with("holds") || row.verdict.starts_with("agrees")) return Colour::kGood;
   if (row.verdict.starts_with("does not agree")) return Colour::kBad;
@@ -35,7 +35,7 @@ std::string audit_table(const Result& result, const TableOptions& options) {
     }
     std::string text = screen_name(row.verdict, options.unicode);
     if (is_verdict && row.kind == "unexpected") text += ", which is not the recorded verdict";
-    const Colour colour = is_verdict ? colour_of(row) : is_statement ? Colour::kPlain : Colour::kDim;
+    const Colour colour = is_verdict ? claim_colour(row) : is_statement ? Colour::kPlain : Colour::kDim;
     for (const auto& line : wrap(text, options.width - 4, options.unicode)) {
       out += "    " + paint(colour, line) + '\n';
     }

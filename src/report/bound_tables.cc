@@ -23,7 +23,7 @@ std::string mark_of(std::string_view verdict) {
   return verdict.starts_with("condition fails") ? "n/a" : "";
 }
 
-Colour colour_of(const Row& row) {
+Colour bound_colour(const Row& row) {
   if (row.verdict.starts_with("violated")) return row.kind == "proved" ? Colour::kBad : Colour::kWarn;
   return row.verdict.starts_with("applies and holds") ? Colour::kGood : Colour::kDim;
 }
@@ -93,7 +93,7 @@ class BoundTables {
       const std::string text = fmt::format("{}, from {}: {}", row->kind,
                                            row->origin == "weights" ? "weights alone" : "the data", row->verdict);
       for (const auto& part : wrap(text, std::max(20, options_.width - width - 2), options_.unicode)) {
-        out_ += (is_first ? paint_(colour_of(*row), name) : std::string(name.size(), ' ')) + part + '\n';
+        out_ += (is_first ? paint_(bound_colour(*row), name) : std::string(name.size(), ' ')) + part + '\n';
         is_first = false;
       }
     }

@@ -17,7 +17,7 @@ std::string title_of(const Row& row, bool unicode) {
   return title;
 }
 
-Colour colour_of(const Row& row) {
+Colour doctor_colour(const Row& row) {
   if (row.kind == "failed") return Colour::kBad;
   if (row.kind == "warning") return Colour::kWarn;
   return row.kind == "check" ? Colour::kGood : Colour::kPlain;
@@ -34,7 +34,7 @@ std::string doctor_table(const Result& result, const TableOptions& options) {
     std::string title = fmt::format("{:<{}}  ", title_of(row, options.unicode), widest);
     const int width = std::max(20, options.width - static_cast<int>(title.size()));
     for (const auto& line : wrap(screen_name(row.verdict, options.unicode), width, options.unicode)) {
-      out += title + paint(colour_of(row), line) + '\n';
+      out += title + paint(doctor_colour(row), line) + '\n';
       title.assign(title.size(), ' ');
     }
   }

@@ -10,14 +10,14 @@
 namespace rankfall {
 namespace {
 
-struct Point {
+struct LayerValue {
   Index layer;
   double value;
   bool at_floor;
 };
 
-std::vector<Point> points(const LayerBlock& block, std::size_t variant) {
-  std::vector<Point> out;
+std::vector<LayerValue> points(const LayerBlock& block, std::size_t variant) {
+  std::vector<LayerValue> out;
   for (std::size_t i = 0; i < block.layers.size(); ++i) {
     const LayerCell& cell = block.cells[variant][i];
     if (cell.mean) out.push_back({block.layers[i], *cell.mean, cell.at_floor});
@@ -26,7 +26,7 @@ std::vector<Point> points(const LayerBlock& block, std::size_t variant) {
 }
 
 // "0.61 → 0.018 → 7.0e-07"; a long way is shortened in the middle.
-std::string way(const std::vector<Point>& curve, std::size_t end, bool unicode) {
+std::string way(const std::vector<LayerValue>& curve, std::size_t end, bool unicode) {
   const std::string_view arrow = unicode ? " → " : " -> ", gap = unicode ? "…" : "...";
   std::string out;
   for (std::size_t i = 0; i <= end; ++i) {
@@ -39,8 +39,8 @@ std::string way(const std::vector<Point>& curve, std::size_t end, bool unicode) 
   return out;
 }
 
-Finding alive(const std::vector<Point>& curve) {
-  const Point &first = curve.front(), &last = curve.back();
+Finding alive(const std::vector<LayerValue>& curve) {
+  const LayerValue &first = curve.front(), &last = curve.back();
   const std::string from = significant(first.value, 2), to = significant(last.value, 2);
   if (curve.size() == 1) return {Finding::Fate::kUnknown, fmt::format("is {} at layer {}", to, last.layer)};
   if (from == to) return {Finding::Fate::kKeeps, fmt::format("stays at {} up to layer {}", to, last.layer)};
@@ -60,14 +60,14 @@ Finding alive(const std::vector<Point>& curve) {
 }  // namespace
 
 Finding finding(const LayerBlock& block, std::size_t variant, std::string_view precision, bool unicode) {
-  const std::vector<Point> curve = points(block, variant);
+  const std::vector<LayerValue> curve = points(block, variant);
   if (curve.empty()) return {Finding::Fate::kUnknown, "has no finite value"};
-  const auto floor = std::ranges::find(curve, true, &Point::at_floor);
+  const auto floor = std::ranges::find(curve, true, &LayerValue::at_floor);
   if (floor == curve.end()) return alive(curve);
 
   const auto n_before = static_cast<std::size_t>(floor - curve.begin());
   const std::string where = fmt::format("the {}rounding floor", precision);
-  if (const Point& last = curve.back(); !last.at_floor) {
+  if (const LayerValue& last = curve.back(); !last.at_floor) {
     return {Finding::Fate::kFalls, fmt::format("touches {} at layer {} and is {} at layer {}", where, floor->layer,
                                                significant(last.value, 2), last.layer)};
   }

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 
 namespace rankfall {
 

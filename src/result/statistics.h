@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 #include <rankfall/result.h>
 
 namespace rankfall {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "io/json_file.h"
 #include "io/mapped_file.h"
 #include "io/utf8.h"
@@ -113,8 +114,6 @@ constexpr FamilyTokens kFamilies[] = {
      {"<s>", "</s>", "<unk>", "<sep>", "<pad>", "<cls>", "<mask>", "<eop>", "<eod>"}},
 };
 
-Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
-
 // tokenizer_config.json, or an empty one.
 Config settings_of(const fs::path& directory) {
   const fs::path path = directory / "tokenizer_config.json";
@@ -123,7 +122,7 @@ Config settings_of(const fs::path& directory) {
 
 std::int32_t required(const PieceModel& model, std::string_view piece, const std::string& where) {
   const auto id = model.find(piece);
-  if (!id) throw input(fmt::format("{}: has no piece '{}', which every text gets", where, piece));
+  if (!id) throw input_error(fmt::format("{}: has no piece '{}', which every text gets", where, piece));
   return *id;
 }
 
@@ -184,7 +183,7 @@ TokenizerParts open_wordpiece(const fs::path& directory, const FamilyTokens& fam
   if (!settings.flag("do_basic_tokenize", true)) settings.fail("'do_basic_tokenize' is false, which is not known");
   Vocabulary vocabulary = read_vocabulary_lines(read_text(where), where);
   const std::string unknown = settings.plain_text("unk_token", "[UNK]");
-  if (!vocabulary.find(unknown)) throw input(fmt::format("{}: has no piece {}", where, in_quotes(unknown)));
+  if (!vocabulary.find(unknown)) throw input_error(fmt::format("{}: has no piece {}", where, in_quotes(unknown)));
   BertWords::Options options;
   options.lower = settings.flag("do_lower_case", true);
   options.strip_accents = settings.flag("strip_accents", options.lower);
@@ -249,14 +248,15 @@ TokenizerParts open_parts(const fs::path& directory) {
   const fs::path config_file = directory / "config.json";
   const fs::path fast = directory / "tokenizer.json";
   if (!is_there(config_file)) {
-    throw input(fmt::format("{}: has no config.json, which names the family of its tokenizer", directory.string()));
+    throw input_error(
+        fmt::format("{}: has no config.json, which names the family of its tokenizer", directory.string()));
   }
   const Config config(read_json_file(config_file), config_file.string(), ErrorKind::kInput);
   const std::string name = config.text("model_type");
   const auto* family = std::ranges::find_if(kFamilies, [&](const FamilyTokens& f) { return f.family == name; });
   if (family == std::end(kFamilies)) {
     if (is_there(fast)) return read_tokenizer_json(fast);
-    throw input(
+    throw input_error(
         fmt::format("{}: no tokenizer is known for the family {}; give --ids", config_file.string(), in_quotes(name)));
   }
   const char* expected = "";
@@ -285,8 +285,9 @@ TokenizerParts open_parts(const fs::path& directory) {
       break;
   }
   if (is_there(fast)) return read_tokenizer_json(fast);
-  throw input(fmt::format("{}: has no tokenizer; expected {} or tokenizer.json for a {} model. Without one give --ids",
-                          directory.string(), expected, name));
+  throw input_error(
+      fmt::format("{}: has no tokenizer; expected {} or tokenizer.json for a {} model. Without one give --ids",
+                  directory.string(), expected, name));
 }
 
 }  // namespace

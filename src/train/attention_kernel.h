@@ -2,7 +2,7 @@
 
 #include <torch/torch.h>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 
 namespace rankfall {
 

@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include "model/step.h"
+#include <rankfall/matrix.h>
 #include <rankfall/sample.h>
 #include <rankfall/weights.h>
 

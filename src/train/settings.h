@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <rankfall/matrix.h>
+#include <rankfall/index.h>
 
 namespace rankfall {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "train/settings.h"
+#include <rankfall/matrix.h>
 #include <rankfall/sample.h>
 
 namespace rankfall {

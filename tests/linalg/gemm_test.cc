@@ -1,5 +1,6 @@
 #include "linalg/gemm.h"
 
+#include <cstdlib>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -86,13 +87,51 @@ TEST(Linear, EqualsTheDefinition) {
   }
 }
 
+constexpr VectorUnits kSse{.ssse3 = true, .sse42 = true};
+constexpr VectorUnits kAvx{.ssse3 = true, .sse42 = true, .avx = true};
+constexpr VectorUnits kAvx2{.ssse3 = true, .sse42 = true, .avx = true, .avx2_fma = true};
+constexpr VectorUnits kAvx512{.ssse3 = true, .sse42 = true, .avx = true, .avx2_fma = true, .avx512 = true};
+
+TEST(BlasInfo, BestKernelFollowsTheVectorUnits) {
+  EXPECT_EQ(best_kernel({}), "Prescott");
+  EXPECT_EQ(best_kernel({.ssse3 = true}), "Core2");
+  EXPECT_EQ(best_kernel(kSse), "Nehalem");
+  EXPECT_EQ(best_kernel(kAvx), "Sandybridge");
+  EXPECT_EQ(best_kernel(kAvx2), "Haswell");
+  EXPECT_EQ(best_kernel(kAvx512), "SkylakeX");
+}
+
 // OpenBLAS falls back to its oldest kernels on CPUs that came after it.
-TEST(BlasInfo, NamesAFasterKernel) {
-  EXPECT_EQ(faster_kernel("Prescott", {.avx2 = true, .avx512 = true}), "SkylakeX");
-  EXPECT_EQ(faster_kernel("Nehalem", {.avx2 = true}), "Haswell");
-  EXPECT_EQ(faster_kernel("Prescott", {}), "");
-  EXPECT_EQ(faster_kernel("Zen", {.avx2 = true}), "");
+TEST(BlasInfo, AKernelIsReplacedOnlyByOneWithWiderVectors) {
+  EXPECT_EQ(better_kernel("Prescott", kAvx512), "SkylakeX");
+  EXPECT_EQ(better_kernel("Zen", kAvx512), "SkylakeX");
+  EXPECT_EQ(better_kernel("Nehalem", kAvx2), "Haswell");
+  EXPECT_EQ(better_kernel("Barcelona", kAvx), "Sandybridge");
+  EXPECT_EQ(better_kernel("Prescott", {}), "");
+  EXPECT_EQ(better_kernel("Zen", kAvx2), "");
+  EXPECT_EQ(better_kernel("Haswell", kAvx), "");  // the system hides AVX2: OpenBLAS knows why it took it
+  EXPECT_EQ(better_kernel("SapphireRapids", kAvx512), "");
+  EXPECT_EQ(better_kernel("NeoverseN1", kAvx512), "");  // not in the table
   EXPECT_FALSE(blas_kernel().empty());
+}
+
+TEST(BlasInfo, SaysWhoChoseTheKernel) {
+  const char* user = std::getenv("OPENBLAS_CORETYPE");
+  const std::string before = user ? user : "";
+  unsetenv("OPENBLAS_CORETYPE");
+  EXPECT_EQ(blas_choice(), "OpenBLAS");
+  setenv("OPENBLAS_CORETYPE", "Haswell", 1);
+  EXPECT_EQ(blas_choice(), "OPENBLAS_CORETYPE");
+  setenv(kBlasReplaced, "Prescott", 1);
+  EXPECT_EQ(blas_choice(), "rankfall instead of Prescott");
+  setenv(kBlasReplaced, "\033[31m", 1);
+  EXPECT_EQ(blas_choice(), "OPENBLAS_CORETYPE");
+  unsetenv(kBlasReplaced);
+  if (user) {
+    setenv("OPENBLAS_CORETYPE", before.c_str(), 1);
+  } else {
+    unsetenv("OPENBLAS_CORETYPE");
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "model/file_source.h"
+#include <rankfall/matrix.h>
 #include <rankfall/model.h>
 #include <rankfall/sample.h>
 #include <rankfall/variants.h>

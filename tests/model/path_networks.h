@@ -7,6 +7,7 @@
 
 #include "model/networks.h"
 #include <rankfall/decompose.h>
+#include <rankfall/matrix.h>
 
 namespace rankfall {
 

@@ -7,6 +7,7 @@
 
 #include "io/dtype.h"
 #include "model/position_tables.h"
+#include <rankfall/matrix.h>
 #include <rankfall/network.h>
 #include <rankfall/sample.h>
 

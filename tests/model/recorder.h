@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <rankfall/matrix.h>
 #include <rankfall/observer.h>
 
 namespace rankfall {

@@ -15,6 +15,7 @@
 #include "model/activation_impl.h"
 #include "model/forward_impl.h"
 #include "model/split_recorder.h"
+#include <rankfall/matrix.h>
 
 // The tracker against the plain engine over so many decimal digits that they see the residual beside the mean.
 
