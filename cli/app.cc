@@ -13,7 +13,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cli/blas_choice.h"
 #include "cli/manual.h"
 #include "cli/output.h"
 #include <rankfall/error.h>
@@ -102,7 +101,6 @@ int run(int argc, char** argv, const char* name, const char* description, void (
 }  // namespace
 
 void run_app(int argc, char** argv, const char* name, const char* description, void (*add)(CLI::App& app)) {
-  start_with_best_blas(argv);
   int code = run(argc, argv, name, description, add);
   if (std::fflush(stdout) != 0 && code == 0) code = fail(kInput, "standard output: cannot be written");
   std::fflush(nullptr);

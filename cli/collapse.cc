@@ -24,7 +24,6 @@ struct CollapseCommand {
   OutputOptions output;
   std::vector<std::string> fail_if;
   bool no_floats = false;
-  bool no_samples = false;
 };
 
 void run(CollapseCommand& command) {
@@ -33,7 +32,6 @@ void run(CollapseCommand& command) {
   command.options.variants = chosen_variants(command.variants);
   if (command.depth > 0) command.options.depth = command.depth;
   command.options.floats = !command.no_floats;
-  command.options.each_sample = !command.no_samples;
   ProgressLine progress(command.output.quiet);
   command.options.progress = progress.callback();
   const Result result = collapse(command.models, command.options);
@@ -69,7 +67,6 @@ void add_collapse_command(CLI::App& app) {
       ->check(CLI::Range(1, 10'000));
   sub->add_flag("--no-floats", command->no_floats,
                 "do not run float32 and float64 for comparison: a third of the time less");
-  sub->add_flag("--no-samples", command->no_samples, "no rows for single samples in csv and json");
   add_input_options(*sub, command->options.input);
   add_seed_option(*sub, command->options.seed);
   add_threads_option(*sub);

@@ -24,7 +24,7 @@ void add_doctor_command(CLI::App& app) {
     training.verdict = program ? program->string() : "not built: train and circle need libtorch";
     result.rows.insert(result.rows.begin() + 2, training);
     write_result(result, *output);
-    if (std::ranges::any_of(result.rows, [](const Row& row) { return row.kind == "failed"; })) {
+    if (std::ranges::any_of(result.rows, [](const Row& row) { return row.status == Status::kFailed; })) {
       throw Error(ErrorKind::kClaim, "doctor: a check failed");
     }
   });

@@ -187,8 +187,8 @@ void check_thresholds(const std::vector<Threshold>& thresholds, const Result& re
       const std::string head = row.head ? fmt::format(" head {}", *row.head) : "";
       const std::string layer = row.layer ? fmt::format(" {} {}", row.head ? "block" : "layer", *row.layer) : "";
       const std::string length = row.length ? fmt::format(" length {}", *row.length) : "";
-      const std::string origin = row.origin.empty() ? "" : " " + row.origin;
-      const std::string path = row.path.empty() ? "" : " " + row.path;
+      const std::string origin = row.origin ? " " + to_string(*row.origin) : "";
+      const std::string path = row.path ? " " + to_string(*row.path) : "";
       broken += fmt::format("\n  {} {}{}{}{}{}{}: {} = {:.6g}", row.model, row.variant, layer, head, length, origin,
                             path, row.metric, row.mean.value_or(0));
     }

@@ -68,6 +68,12 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
   app.add_option("-o,--output", options.file, "write the result to a file; the table is still printed")
       ->type_name("FILE")
       ->group("Output");
+  app.add_option("--rows", options.rows,
+                 "which rows csv and json have: means over seeds, means over samples, or all with single samples "
+                 "(default: the highest level there is)")
+      ->check(CLI::IsMember({"seeds", "samples", "all"}))
+      ->type_name("LEVEL")
+      ->group("Output");
   app.add_flag("--plot", options.plot, "curves in characters under the tables")->group("Output");
   app.add_flag("-q,--quiet", options.quiet, "no progress; with -o, print nothing")->group("Output");
   app.parse_complete_callback([&options] { check(options); });
@@ -80,6 +86,16 @@ Format output_format(const OutputOptions& options) {
   if (const auto format = format_of_name(options.format)) return *format;
   throw Error(ErrorKind::kUsage, fmt::format("--format {}: expected table, csv or json", options.format));
 }
+
+namespace {
+
+RowLevel row_level(const OutputOptions& options) {
+  if (options.rows == "seeds") return RowLevel::kSeeds;
+  if (options.rows == "samples") return RowLevel::kSamples;
+  return options.rows == "all" ? RowLevel::kAll : RowLevel::kHighest;
+}
+
+}  // namespace
 
 void print_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", harmless(note));
@@ -95,14 +111,15 @@ void write_result(const Result& result, const OutputOptions& options, TableOptio
   std::exception_ptr not_saved;
   if (has_file(options)) {
     try {
-      save(result, options.file, format, table);
+      save(format == Format::kTable ? result : at_level(result, row_level(options)), options.file, format, table);
       if (options.quiet) return;
     } catch (const Error&) {
       not_saved = std::current_exception();  // said below, after the table: the result itself is not lost
     }
   }
   if (!has_file(options) && format != Format::kTable) {
-    write_stdout(format == Format::kCsv ? to_csv(result) : to_json(result));
+    const Result chosen = at_level(result, row_level(options));
+    write_stdout(format == Format::kCsv ? to_csv(chosen) : to_json(chosen));
     return;
   }
   table.colour = wants_colour(STDOUT_FILENO);

@@ -19,9 +19,10 @@ struct OutputOptions {
   std::string file;              // empty or "-": standard output
   bool quiet = false;            // no progress; with a file, nothing on standard output
   bool plot = false;             // curves in characters under the tables
+  std::string rows;              // seeds, samples or all; empty: the highest level
 };
 
-// Adds --format, -o/--output, --plot and --quiet. An output that cannot be written (unknown ending, no such folder) is
+// Adds --format, -o/--output, --rows, --plot and --quiet. An output that cannot be written (unknown ending, no such folder) is
 // refused while parsing, before any work. Uses app.parse_complete_callback. `options` must outlive `app`.
 void add_output_options(CLI::App& app, OutputOptions& options);
 

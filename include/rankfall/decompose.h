@@ -11,6 +11,7 @@
 #include <rankfall/forward.h>
 #include <rankfall/matrix.h>
 #include <rankfall/network.h>
+#include <rankfall/path.h>
 #include <rankfall/sample.h>
 #include <rankfall/weights.h>
 
@@ -20,33 +21,6 @@
 // BLAS and errors hold.
 
 namespace rankfall {
-
-// Where a path begins: the state that enters block 0, an MLP's output in the forward pass (its bias included), or
-// anything else that is added: b_V W_O + b_O, the shifts of norms, and a pre-norm's shift times W_V W_O.
-struct Origin {
-  enum class Kind { kEmbedding, kMlp, kBias };
-  Kind kind = Kind::kEmbedding;
-  // The block it arises in, n_blocks for the final norm; absent: the embedding, or all blocks together.
-  std::optional<Index> block;
-
-  bool operator==(const Origin&) const = default;
-};
-RANKFALL_API std::string to_string(const Origin& origin);  // "embedding", "mlp", "bias.3"
-
-struct Head {
-  Index block = 0, head = 0;
-
-  bool operator==(const Head&) const = default;
-};
-
-// Blocks ascend; blocks that are not named are passed by the skip connection.
-struct Path {
-  Origin origin;
-  std::vector<Head> heads;
-
-  bool operator==(const Path&) const = default;
-};
-RANKFALL_API std::string to_string(const Path& path);  // "L2H5 > L3H0 > L7H11"; "skips only" for none
 
 // --- Sums over all paths of a length ---------------------------------------------------------------------------------
 

@@ -18,6 +18,17 @@ namespace rankfall {
 
 enum class Format { kTable, kCsv, kJson };
 
+// Results hold values of several levels: of single samples, means over samples, and means over seeds of these.
+enum class RowLevel {
+  kHighest,  // the highest that each metric has
+  kSeeds,    // means over seeds
+  kSamples,  // means over samples, one for each seed
+  kAll,
+};
+// The result with rows of one level, so that no value stands twice. Rows that have no other level are always kept.
+// Throws Error kUsage for kSeeds where there are no means over seeds.
+RANKFALL_API Result at_level(const Result& result, RowLevel level);
+
 struct TableOptions {
   // Metrics to show, in this order. Empty: relative_residual.composite or log10_relative_residual.composite if the
   // result has it, otherwise all.
@@ -32,18 +43,23 @@ struct TableOptions {
 // residuals, and a plain table of what has no layer. Names are made harmless for a terminal.
 RANKFALL_API std::string to_table(const Result& result, const TableOptions& options = {});
 
-// RFC 4180 with \n, a header line, every column; absent values are empty. The manifest is not part of it.
+// RFC 4180 with \n, a header line, and every column in which some row has a value; absent values are empty. The
+// manifest is not part of it.
 RANKFALL_API std::string to_csv(const Result& result);
 
-// {"rankfall": version, "command": ..., "manifest": {...}, "rows": [...]}, one row a line, every column, absent values
-// null. The version is the manifest's entry "rankfall", or this library's. Numbers read back to the same bits.
+// {"rankfall": version, "schema": kResultSchema, "command": ..., "manifest": {...}, "rows": [...]}, one row a line,
+// every column, absent values null. The version is the manifest's entry "rankfall", or this library's. Numbers read
+// back to the same bits.
 RANKFALL_API std::string to_json(const Result& result);
 
 // The inverse of to_json; `where` names the source in error texts. The version becomes the manifest's first entry.
 // Throws Error kInput for anything that is not such a text.
 RANKFALL_API Result from_json(std::string_view text, std::string_view where);
 
-// Writes the whole file or none of it.
+// Where save() puts the manifest of a CSV file, which has no place for it: results.manifest.json beside results.csv.
+RANKFALL_API std::filesystem::path manifest_file(const std::filesystem::path& csv);
+
+// Writes the whole file or none of it; of a CSV file, the manifest beside it, too.
 RANKFALL_API void save(const Result& result, const std::filesystem::path& file, Format format,
                        const TableOptions& options = {});
 

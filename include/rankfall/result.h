@@ -8,6 +8,9 @@
 #include <vector>
 
 #include <rankfall/index.h>
+#include <rankfall/path.h>
+#include <rankfall/prose.h>
+#include <rankfall/status.h>
 
 namespace rankfall {
 
@@ -22,12 +25,17 @@ struct Row {
   std::optional<Index> n;
   std::optional<std::uint64_t> seed;
   std::optional<Index> sample, length;
-  std::string origin, path;
+  std::optional<Origin> origin;
+  std::optional<Heads> path;
   std::optional<Index> step;
   std::string kind, claim;
   std::optional<Index> tokens, k;
-  std::string verdict;
-  std::string exact;  // a decimal string, for integers above 2^53
+  Basis basis = Basis::kNone;
+  Status status = Status::kNone;  // what became of it
+  Reason reason = Reason::kNone;  // why it does not apply
+  std::string text;               // a piece of a text
+  Prose verdict;                  // the same in words, for people only
+  std::string exact;              // a decimal string, for integers above 2^53
 };
 
 using ManifestValue = std::variant<std::string, std::int64_t, double, bool, std::vector<std::string>>;
@@ -36,6 +44,10 @@ using ManifestValue = std::variant<std::string, std::int64_t, double, bool, std:
 struct Manifest {
   std::vector<std::pair<std::string, ManifestValue>> entries;
 };
+
+// The version of what results are made of, in their JSON: columns and the meaning of their values. 1: version 0.1,
+// without it; 2: status, reason, basis and text are columns of their own. Older ones are read.
+constexpr int kResultSchema = 2;
 
 // What every command returns and every writer takes.
 struct Result {

@@ -39,9 +39,9 @@ void add_rows(const Comparison& comparison, std::vector<Row>& rows) {
   Row& verdict = add("agreement.verdict", !comparison.met   ? "no number"
                                           : *comparison.met ? "agrees"
                                                             : "does not agree");
+  verdict.status = !comparison.met ? Status::kMissing : *comparison.met ? Status::kAgrees : Status::kDiffers;
   verdict.mean = comparison.value;
   verdict.n = comparison.n;
-  if (!comparison.met) verdict.kind = "no number";
   add("agreement.evidence", comparison.evidence);
 }
 

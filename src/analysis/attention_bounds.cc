@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "base/parallel.h"
 #include "linalg/attention_measures.h"
 #include "linalg/gemm.h"
@@ -112,9 +110,9 @@ ScaledMatrix deviations(ScaledMatrix e, const RowVector<double>& q, const RowVec
   return e;
 }
 
-class Heads {
+class HeadLogits {
  public:
-  Heads(const LoadedLayer<double>& layer, const Sample& sample, const SplitState& in, const Input& x)
+  HeadLogits(const LoadedLayer<double>& layer, const Sample& sample, const SplitState& in, const Input& x)
       : a_(std::get<Attention>(layer.layer->f)), layer_(layer), sample_(sample), x_(x) {
     content_ = std::holds_alternative<NoPositions>(a_.positions);
     const SeenKeys keys(a_.mask, in.residual.value.rows());
@@ -279,7 +277,7 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
                                  const SplitState& in) {
   const auto& a = std::get<Attention>(layer.layer->f);
   const Input x = input_of(in, sample.valid);
-  const Heads heads(layer, sample, in, x);
+  const HeadLogits heads(layer, sample, in, x);
   const Matrix<double> all_values =
       linear<double>(x.r.value, layer.weights.matrix(a.v.w), VectorView<double>(nullptr, 0));
   const WeightView<double> o = layer.weights.matrix(a.o.w);
@@ -305,14 +303,16 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
     add(m, part.m);
   }
   // Why a bound does not apply.
-  const std::string keys = heads.same_keys() ? "" : "tokens see different keys";
-  const std::string content = !keys.empty() ? keys : heads.content_only() ? "" : "positions in the logits";
+  const Reason content = !heads.same_keys()     ? Reason::kDifferentKeys
+                         : heads.content_only() ? Reason::kNone
+                                                : Reason::kPositions;
+  const Reason keys = content == Reason::kDifferentKeys ? content : Reason::kNone;
   const auto within = [&](double r) {
-    return !content.empty() ? content : r > kLargestRange ? fmt::format("range {:.3g} > 1.256", r) : std::string();
+    return content != Reason::kNone ? content : r > kLargestRange ? Reason::kLogitRange : Reason::kNone;
   };
 
   const auto add_one = [&](std::string name, std::optional<Index> head, double measured, double bound, double entering,
-                           std::string fails, bool is_proved) -> Inequality& {
+                           Reason fails, bool is_proved) -> Inequality& {
     const bool is_a_priori = name == "T2.2" || name == "T2.3";
     return out.inequalities.emplace_back(Inequality{.name = std::move(name),
                                                     .head = head,
@@ -320,7 +320,7 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
                                                     .log_bound = bound,
                                                     .log_input = entering,
                                                     .log_allowed = bound,
-                                                    .fails = std::move(fails),
+                                                    .fails = fails,
                                                     .is_proved = is_proved,
                                                     .is_a_priori = is_a_priori});
   };
@@ -336,7 +336,7 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
     add_one("T2.2", index, log_norm(part.m, norms<double>(part.m.value).composite()),
             log_scale + log_of(w.beta()) + 3 * log_input, log_input, within(part.figures.range), false);
     if (heads.same_keys()) {
-      add_one("dobrushin_tanh", index, part.log_dobrushin, part.log_tanh, 0, "", true);
+      add_one("dobrushin_tanh", index, part.log_dobrushin, part.log_tanh, 0, Reason::kNone, true);
     }
     sum_one += part.figures.gamma * part.figures.gamma * w.qk_one * w.w_one;
     sum_inf += w.qk_one * w.w_inf;
@@ -367,12 +367,12 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
     }
     const double common = top + x.r.log;
     const double log_product = log_of(by_column.maxCoeff()) + log_of(*std::ranges::max_element(by_row));
-    add_one("certified", {}, log_measured, common + log_product / 2, log_input, "", true);
+    add_one("certified", {}, log_measured, common + log_product / 2, log_input, Reason::kNone, true);
     log_certified_f = common + log_of(norms<double>(entries).frobenius);
     ScaledMatrix centred = m;
     centred.value.rowwise() -= m.value.colwise().mean().eval();
     add_one("certified_frobenius", {}, log_norm(m, norms<double>(centred.value).frobenius), log_certified_f,
-            log_input_f, "", true);
+            log_input_f, Reason::kNone, true);
   } else {
     add_one("certified", {}, log_measured, kInfinity, log_input, keys, true);
   }
@@ -394,7 +394,7 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
   }
   const double log_bound = top == kLogZero || x.r.is_zero() ? kLogZero : top + x.r.log;
   add_one("dobrushin", {}, log_norm(m, spread(worst)), log_bound + log_of(bound(worst)),
-          log_norm(x.r, input_spread.maxCoeff()), "", true)
+          log_norm(x.r, input_spread.maxCoeff()), Reason::kNone, true)
       .log_allowed = log_bound + log_of(bound.maxCoeff());  // of the widest channel, as what enters
   // Numbers in an interval of length s differ from their mean by s^2 / 4 in mean square at most.
   const double log_dobrushin_f =

@@ -7,6 +7,7 @@
 #include "analysis/weight_norms.h"
 #include <rankfall/sample.h>
 #include <rankfall/split.h>
+#include <rankfall/status.h>
 
 namespace rankfall {
 
@@ -20,9 +21,9 @@ struct Inequality {
   std::optional<Index> head;  // absent: of all heads together
   double log_measured = 0;
   double log_bound = 0;
-  double log_input = 0;    // what enters
-  double log_allowed = 0;  // the bound in the same norm: above what enters it says nothing
-  std::string fails;       // the condition that is not met; empty: it applies
+  double log_input = 0;          // what enters
+  double log_allowed = 0;        // the bound in the same norm: above what enters it says nothing
+  Reason fails = Reason::kNone;  // the condition that is not met; kNone: it applies
   bool is_proved = false;
   bool is_lower = false;
   bool is_a_priori = false;  // made of norms of weights and of the input's residual alone

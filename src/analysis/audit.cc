@@ -8,6 +8,7 @@
 #include "io/atomic_file.h"
 #include "io/mapped_file.h"
 #include "result/manifest.h"
+#include "result/prose_format.h"
 #include <rankfall/audit.h>
 #include <rankfall/error.h>
 #include <rankfall/parallel.h>
@@ -30,6 +31,20 @@ std::string words(AuditVerdict verdict, const AuditFinding& finding) {
       return "holds (measured)";
   }
   return "";
+}
+
+Status status_of(AuditVerdict verdict) {
+  switch (verdict) {
+    case AuditVerdict::kProved:
+      return Status::kHolds;
+    case AuditVerdict::kNoViolation:
+      return Status::kNoCounterexample;
+    case AuditVerdict::kFails:
+      return Status::kViolated;
+    case AuditVerdict::kMeasured:
+      return Status::kMeasured;
+  }
+  return Status::kNone;
 }
 
 // All claims in the order of their numbers; parts of one number get letters.
@@ -91,6 +106,7 @@ Result audit(const AuditOptions& options) {
     };
     text("audit.statement", claim.statement);
     Row& verdict = text("audit.verdict", words(finding.verdict, finding));
+    verdict.status = status_of(finding.verdict);
     verdict.mean = finding.figure;
     verdict.n = finding.n_trials;
     verdict.kind = finding.verdict == claim.expected ? "expected" : "unexpected";
@@ -127,7 +143,8 @@ CheckedWitness check_witness_file(const std::filesystem::path& file) {
 std::vector<std::string> unexpected_verdicts(const Result& result) {
   std::vector<std::string> claims;
   for (const Row& row : result.rows) {
-    if (row.metric == "audit.verdict" && row.kind == "unexpected") claims.push_back(row.claim + ": " + row.verdict);
+    if (row.metric == "audit.verdict" && row.kind == "unexpected")
+      claims.push_back(fmt::format("{}: {}", row.claim, row.verdict));
   }
   return claims;
 }

@@ -129,7 +129,7 @@ AuditFinding with_mlp(double /*seconds*/, std::uint64_t seed) {
     for (const Row& row : result.rows) {
       if (row.metric != "log10_tightness.C3.2_depth" || !row.mean) continue;
       best = std::max(best, *row.mean);
-      violated |= row.verdict.find("is violated") != std::string::npos;
+      violated |= row.status == Status::kViolated;
       ++finding.n_trials;
     }
   }
@@ -255,7 +255,7 @@ AuditFinding path_number(double /*seconds*/, std::uint64_t seed) {
   double share = 0;
   double none = 0;
   for (const Row& row : result.rows) {
-    if (row.metric != "paths.share.residual" || row.layer != 4 || row.origin != "embedding" || !row.mean) continue;
+    if (row.metric != "paths.share.residual" || row.layer != 4 || row.origin != Origin{} || !row.mean) continue;
     if (row.length == length) share = *row.mean;
     if (row.length == 0) none = *row.mean;
   }

@@ -45,7 +45,7 @@ class BoundsObserver final : public SplitLayerObserver {
       lower.log_bound = kept + std::log1p(-std::exp(added - kept));
     } else {
       lower.log_bound = -std::numeric_limits<double>::infinity();
-      lower.fails = "attention may undo the skip";
+      lower.fails = Reason::kSkipMayCancel;
     }
     found.blocks.back().inequalities.push_back(std::move(lower));
   }
@@ -126,7 +126,7 @@ Result bounds(std::span<const std::string> models, const BoundsOptions& options)
 std::vector<Row> violated_bounds(const Result& result) {
   std::vector<Row> rows;
   std::ranges::copy_if(result.rows, std::back_inserter(rows), [](const Row& row) {
-    return row.kind == "proved" && row.verdict.find("is violated") != std::string::npos;
+    return row.kind == "proved" && row.status == Status::kViolated && row.metric.starts_with("log10_tightness.");
   });
   return rows;
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 #include <span>
 
 #include <fmt/format.h>
@@ -18,77 +17,131 @@ constexpr double kLn10 = 2.302585092994045684;
 // Bounds and measurements are rounded; this much above 1 is no violation.
 constexpr double kTolerance = 1e-9;
 
-enum class Outcome { kHolds, kVacuous, kNothing, kFails, kViolated };
-
-Outcome outcome_of(const Inequality& i) {
-  if (!i.fails.empty()) return Outcome::kFails;
-  if (std::isnan(i.log_bound) || std::isnan(i.log_measured)) return Outcome::kViolated;
+// Of one inequality. kExactlyZero: nothing enters, so there is nothing to bound.
+Status status_of(const Inequality& i) {
+  if (i.fails != Reason::kNone) return Status::kNotApplicable;
+  if (std::isnan(i.log_bound) || std::isnan(i.log_measured)) return Status::kViolated;
   if (std::isfinite(i.log_bound) && std::isfinite(i.log_measured)) {
     // Logarithms themselves are rounded, far below everything they are large.
     const double rounding = 64 * std::numeric_limits<double>::epsilon() * std::abs(i.log_bound);
-    if (i.log_tightness() > kTolerance + rounding) return Outcome::kViolated;
+    if (i.log_tightness() > kTolerance + rounding) return Status::kViolated;
   } else if (i.is_lower ? i.log_bound > i.log_measured : i.log_measured > i.log_bound) {
-    return Outcome::kViolated;
+    return Status::kViolated;
   }
-  if (i.log_input == -INFINITY) return Outcome::kNothing;
-  if (!i.is_lower && i.name != "dobrushin_tanh" && i.log_allowed >= i.log_input) return Outcome::kVacuous;
-  return Outcome::kHolds;
+  if (i.log_input == -INFINITY) return Status::kExactlyZero;
+  if (!i.is_lower && i.name != "dobrushin_tanh" && i.log_allowed >= i.log_input) return Status::kVacuous;
+  return Status::kHolds;
 }
 
-// One bound at one place, over samples.
+// The first of these that occurs is the status of several cases together.
+constexpr Status kGravest[] = {Status::kViolated, Status::kHolds, Status::kVacuous, Status::kExactlyZero,
+                               Status::kNotApplicable};
+
+std::string reason_words(Reason reason) {
+  switch (reason) {
+    case Reason::kNone:
+      break;
+    case Reason::kDifferentKeys:
+      return "tokens see different keys";
+    case Reason::kPositions:
+      return "positions in the logits";
+    case Reason::kLogitRange:
+      return "logits of a row differ by more than 1.256";
+    case Reason::kSkip:
+      return "skip present";
+    case Reason::kNorm:
+      return "norm present";
+    case Reason::kMlp:
+      return "MLP present";
+    case Reason::kNoMlp:
+      return "no MLP";
+    case Reason::kSeveralHeads:
+      return "more than one head";
+    case Reason::kGatedMlp:
+      return "gated MLPs are not Lipschitz";
+    case Reason::kSkipMayCancel:
+      return "attention may undo the skip";
+  }
+  return "";
+}
+
+// One bound, at one place over samples, or everywhere.
 struct Tally {
   Statistics bound, measured;
   double tightest = -INFINITY;  // of those that apply; of all if none does
   double tightest_of_all = -INFINITY;
-  std::map<Outcome, int> outcomes;
-  std::string reason;
+  std::map<std::pair<Status, Reason>, Index> cases;
   bool is_proved = false, is_a_priori = false;
 
   void add(const Inequality& i) {
-    const Outcome outcome = outcome_of(i);
-    ++outcomes[outcome];
+    const Status status = status_of(i);
+    ++cases[{status, i.fails}];
     is_proved = i.is_proved;
     is_a_priori = i.is_a_priori;
-    if (outcome == Outcome::kFails && reason.empty()) reason = i.fails;
     if (std::isfinite(i.log_bound)) bound.add(i.log_bound / kLn10);
     if (std::isfinite(i.log_measured)) measured.add(i.log_measured / kLn10);
     const double tightness = i.log_tightness() / kLn10;
     if (!std::isfinite(tightness)) return;
     tightest_of_all = std::max(tightest_of_all, tightness);
-    if (outcome != Outcome::kFails) tightest = std::max(tightest, tightness);
+    if (status != Status::kNotApplicable) tightest = std::max(tightest, tightness);
+  }
+  void add(const Tally& other) {
+    is_proved = other.is_proved;
+    is_a_priori = other.is_a_priori;
+    tightest = std::max(tightest, other.tightest);
+    tightest_of_all = std::max(tightest_of_all, other.tightest_of_all);
+    for (const auto& [which, count] : other.cases) cases[which] += count;
   }
   double shown() const { return std::isfinite(tightest) ? tightest : tightest_of_all; }
 
-  int of(Outcome outcome) const {
-    const auto found = outcomes.find(outcome);
-    return found == outcomes.end() ? 0 : found->second;
-  }
-  int n() const {
-    int sum = 0;
-    for (const auto& [outcome, count] : outcomes) sum += count;
+  Index of(Status status) const {
+    Index sum = 0;
+    for (const auto& [which, count] : cases) sum += which.first == status ? count : 0;
     return sum;
+  }
+  Index n() const {
+    Index sum = 0;
+    for (const auto& [which, count] : cases) sum += count;
+    return sum;
+  }
+  Status status() const {
+    const auto found = std::ranges::find_if(kGravest, [&](Status status) { return of(status) > 0; });
+    return found == std::end(kGravest) ? Status::kNone : *found;
+  }
+  // The most frequent one, if it applies nowhere.
+  Reason reason() const {
+    if (status() != Status::kNotApplicable) return Reason::kNone;
+    return std::ranges::max_element(cases, {}, [](const auto& of) { return of.second; })->first.second;
+  }
+  std::string reasons() const {
+    std::string words;
+    for (const auto& [which, count] : cases) {
+      if (which.second != Reason::kNone) words += (words.empty() ? "" : ", ") + reason_words(which.second);
+    }
+    return words;
   }
 
   // In words; the rarer outcomes with how often.
   std::string verdict() const {
     std::string text;
-    const auto say = [&](Outcome outcome, const std::string& words) {
-      if (of(outcome) == 0) return;
+    const auto say = [&](Status status, const std::string& words) {
+      if (of(status) == 0) return;
       if (!text.empty()) text += "; ";
-      text += of(outcome) == n() ? words : fmt::format("{} in {} of {}", words, of(outcome), n());
+      text += of(status) == n() ? words : fmt::format("{} in {} of {}", words, of(status), n());
     };
-    say(Outcome::kViolated, "applies and is violated");
-    say(Outcome::kHolds, "applies and holds");
-    say(Outcome::kVacuous, "vacuous");
-    say(Outcome::kNothing, "nothing to bound: the residual that enters is 0");
-    say(Outcome::kFails, "condition fails: " + reason);
+    say(Status::kViolated, "applies and is violated");
+    say(Status::kHolds, "applies and holds");
+    say(Status::kVacuous, "vacuous");
+    say(Status::kExactlyZero, "nothing to bound: the residual that enters is 0");
+    say(Status::kNotApplicable, "condition fails: " + reasons());
     return text;
   }
 };
 
 // A theorem's depth form: c^((3^l - 1)/2) |R_0|^(3^l).
 struct DepthForm {
-  std::string name, fails;
+  std::string name;
+  Reason fails = Reason::kNone;
   double log10_c = 0;
 };
 
@@ -132,13 +185,15 @@ class BoundsRows {
     Row& tightness = add("log10_tightness." + name, layer, head);
     if (std::isfinite(tally.shown())) tightness.mean = tally.shown();
     tightness.n = tally.n();
+    tightness.status = tally.status();
+    tightness.reason = tally.reason();
     tightness.verdict = tally.verdict();
     for (Row& row : std::span(rows_).last(3)) label(row, tally);
   }
 
   static void label(Row& row, const Tally& tally) {
     row.kind = tally.is_proved ? "proved" : "claimed";
-    row.origin = tally.is_a_priori ? "weights" : "data";
+    row.basis = tally.is_a_priori ? Basis::kWeights : Basis::kData;
   }
 
   void block(std::size_t b) {
@@ -155,23 +210,14 @@ class BoundsRows {
       for (const Inequality& i : sample.blocks[b].inequalities) {
         const auto [found, is_new] = tallies.try_emplace({i.name, i.head});
         if (is_new) order.push_back(found->first);
-        found->second.add(i);
+        found->second.add(shifted(i));
       }
     }
     for (const auto& key : order) {
       const Tally& tally = tallies.at(key);
       const auto& [name, which] = key;
       add(name, layer, which, tally);
-      Tally& all = theorems_[name];
-      all.is_proved = tally.is_proved;
-      all.is_a_priori = tally.is_a_priori;
-      all.tightest = std::max(all.tightest, tally.tightest);
-      all.tightest_of_all = std::max(all.tightest_of_all, tally.tightest_of_all);
-      for (const auto& [outcome, n] : tally.outcomes) all.outcomes[outcome] += n;
-      if (!tally.reason.empty()) {  // without its number
-        const std::string words = tally.reason.substr(0, tally.reason.find_first_of("0123456789"));
-        reasons_[name].insert(words.substr(0, words.find_last_not_of(' ') + 1));
-      }
+      theorems_[name].add(tally);
     }
   }
 
@@ -196,62 +242,64 @@ class BoundsRows {
     row.n = static_cast<Index>(samples_.size());
     if (std::isfinite(largest)) {
       row.mean = largest;
+      row.status = largest <= kLargestRange ? Status::kHolds : Status::kNotApplicable;
+      if (largest > kLargestRange) row.reason = Reason::kLogitRange;
       row.verdict = largest <= kLargestRange ? "within 1.256" : "beyond 1.256";
       largest_range_ = std::max(largest_range_, largest);
     } else {
-      row.verdict = "tokens see different keys";
+      row.status = Status::kNotApplicable;
+      row.reason = Reason::kDifferentKeys;
+      row.verdict = reason_words(row.reason);
     }
     set(add("gamma", layer, index), gamma);
     set(add("attention.dobrushin", layer, index), dobrushin);
   }
 
   std::vector<DepthForm> depth_forms() const {
-    std::string fails;
+    std::vector<Reason> all;  // in the order in which they are said
     double beta = 0;
     double n_heads = 1;
     for (std::size_t b = 0; b < attention_.size(); ++b) {
       const auto& a = std::get<Attention>(attention_[b]->f);
       beta = std::max(beta, std::abs(a.scale * attention_[b]->branch) * norms_[b]->beta());
       n_heads = std::max(n_heads, static_cast<double>(a.n_heads));
-      if (!a.mask.is_complete()) fails = "tokens see different keys";
-      if (!std::holds_alternative<NoPositions>(a.positions) && fails.empty()) fails = "positions in the logits";
-      if (attention_[b]->skip != 0 && fails.empty()) fails = "skip present";
+      if (!a.mask.is_complete()) all.insert(all.begin(), Reason::kDifferentKeys);
+      if (!std::holds_alternative<NoPositions>(a.positions)) all.push_back(Reason::kPositions);
+      if (attention_[b]->skip != 0) all.push_back(Reason::kSkip);
     }
-    for (const SubLayer& layer : network_.layers) {
-      if ((layer.pre || layer.post) && fails.empty()) fails = "norm present";
+    const auto has_norm = [](const SubLayer& layer) { return layer.pre || layer.post; };
+    if (std::ranges::any_of(network_.layers, has_norm) || (network_.final_norm && network_.final_norm_in_state)) {
+      all.push_back(Reason::kNorm);
     }
-    if (network_.final_norm && network_.final_norm_in_state && fails.empty()) fails = "norm present";
-    const std::string range = largest_range_ > kLargestRange ? fmt::format("range {:.3g} > 1.256", largest_range_) : "";
-    const auto first = [](std::initializer_list<std::string> reasons) {
-      for (const std::string& reason : reasons) {
-        if (!reason.empty()) return reason;
-      }
-      return std::string();
+    const Reason fails = all.empty() ? Reason::kNone : all.front();
+    const Reason range = largest_range_ > kLargestRange ? Reason::kLogitRange : Reason::kNone;
+    const auto first = [](std::initializer_list<Reason> reasons) {
+      const auto found = std::ranges::find_if(reasons, [](Reason reason) { return reason != Reason::kNone; });
+      return found == reasons.end() ? Reason::kNone : *found;
     };
-    const std::string mlp = mlps_.empty() ? "" : "MLP present";
-    std::vector<DepthForm> forms = {
-        {"T2.2_depth", first({fails, mlp, n_heads > 1 ? "more than one head" : "", range}), std::log10(4 * beta)},
-        {"T2.3_depth", first({fails, mlp, range}), std::log10(4 * beta * n_heads)}};
+    const Reason mlp = mlps_.empty() ? Reason::kNone : Reason::kMlp;
+    const Reason heads = n_heads > 1 ? Reason::kSeveralHeads : Reason::kNone;
+    std::vector<DepthForm> forms = {{"T2.2_depth", first({fails, mlp, heads, range}), std::log10(4 * beta)},
+                                    {"T2.3_depth", first({fails, mlp, range}), std::log10(4 * beta * n_heads)}};
     double lambda = 0;
-    std::string gated;
+    Reason gated = Reason::kNone;
     for (const WeightNorms* norms : mlps_) {
       if (!norms->mlp_one) {
-        gated = "gated MLPs are not Lipschitz";
+        gated = Reason::kGatedMlp;
       } else {
         lambda = std::max(lambda, std::sqrt(*norms->mlp_one * *norms->mlp_inf));
       }
     }
-    forms.push_back({"C3.2_depth", first({mlps_.empty() ? "no MLP" : "", fails, gated, range}),
-                     std::log10(4 * beta * n_heads * lambda)});
+    const Reason no_mlp = mlps_.empty() ? Reason::kNoMlp : Reason::kNone;
+    forms.push_back({"C3.2_depth", first({no_mlp, fails, gated, range}), std::log10(4 * beta * n_heads * lambda)});
     return forms;
   }
 
   void depth(const DepthForm& form) {
     Tally& all = theorems_[form.name];
     all.is_a_priori = true;
-    if (!form.fails.empty()) {
-      ++all.outcomes[Outcome::kFails];
-      reasons_[form.name].insert(form.fails);
+    if (form.fails != Reason::kNone) {
+      ++all.cases[{Status::kNotApplicable, form.fails}];
       return;
     }
     double power = 1;
@@ -267,50 +315,65 @@ class BoundsRows {
                            .log_bound = log_bound,
                            .log_input = kLn10 * start,
                            .log_allowed = log_bound,
-                           .fails = "",
+                           .fails = Reason::kNone,
                            .is_a_priori = true};
-        tally.add(i);
-        all.add(i);
+        tally.add(shifted(i));
+        all.add(shifted(i));
       }
       add(form.name, l, {}, tally);
     }
   }
 
-  // What became of each theorem, in words.
+  static Inequality shifted(Inequality i) {
+    i.log_bound += i.is_lower ? -log_bound_shift_for_tests : log_bound_shift_for_tests;
+    return i;
+  }
+
+  // What became of each theorem: its status with a sentence, and how many cases had which.
   void sentences() {
-    for (const auto& entry : theorems_) {
-      const std::string& name = entry.first;
-      const Tally& tally = entry.second;
+    for (const auto& [name, tally] : theorems_) {
       Row& row = add("theorem", {});
       row.claim = name;
       label(row, tally);
       row.n = tally.n();
-      std::string reason;
-      for (const std::string& r : reasons_[name]) reason += (reason.empty() ? "" : ", ") + r;
-      const auto share = [&](Outcome outcome) { return fmt::format("{} of {}", tally.of(outcome), tally.n()); };
-      const char* ratio = name == "lower" ? "bound/measured" : "measured/bound";
-      std::string text;
-      const auto say = [&](const std::string& words) { text += (text.empty() ? "" : "; ") + words; };
-      if (tally.of(Outcome::kViolated) > 0) say(fmt::format("violated in {}", share(Outcome::kViolated)));
-      if (tally.of(Outcome::kHolds) > 0) say(fmt::format("applies and holds in {}", share(Outcome::kHolds)));
-      if (tally.of(Outcome::kVacuous) > 0) {
-        say(fmt::format("vacuous in {}: it allows more than what enters", share(Outcome::kVacuous)));
+      row.status = tally.status();
+      row.reason = tally.reason();
+      if (std::isfinite(tally.shown())) row.mean = tally.shown();
+      row.verdict = sentence(name, tally);
+      for (const auto& [which, count] : tally.cases) {
+        Row& cases = add("theorem.cases", {});
+        cases.claim = name;
+        label(cases, tally);
+        cases.status = which.first;
+        cases.reason = which.second;
+        cases.mean = static_cast<double>(count);
+        cases.n = tally.n();
       }
-      if (tally.of(Outcome::kNothing) > 0) {
-        say(fmt::format("nothing to bound in {}: the residual that enters is 0", share(Outcome::kNothing)));
-      }
-      if (tally.of(Outcome::kFails) > 0) {
-        say(fmt::format("does not apply in {} ({})", share(Outcome::kFails), reason));
-      }
-      if (std::isfinite(tally.tightest)) {
-        row.mean = tally.tightest;
-        say(fmt::format("at best {} = {}", ratio, power_of_ten(tally.tightest)));
-      } else if (std::isfinite(tally.tightest_of_all)) {
-        row.mean = tally.tightest_of_all;
-        say(fmt::format("taken nevertheless, {} = {} at most", ratio, power_of_ten(tally.tightest_of_all)));
-      }
-      row.verdict = text;
     }
+  }
+
+  static std::string sentence(const std::string& name, const Tally& tally) {
+    const auto share = [&](Status status) { return fmt::format("{} of {}", tally.of(status), tally.n()); };
+    const char* ratio = name == "lower" ? "bound/measured" : "measured/bound";
+    std::string text;
+    const auto say = [&](const std::string& words) { text += (text.empty() ? "" : "; ") + words; };
+    if (tally.of(Status::kViolated) > 0) say(fmt::format("violated in {}", share(Status::kViolated)));
+    if (tally.of(Status::kHolds) > 0) say(fmt::format("applies and holds in {}", share(Status::kHolds)));
+    if (tally.of(Status::kVacuous) > 0) {
+      say(fmt::format("vacuous in {}: it allows more than what enters", share(Status::kVacuous)));
+    }
+    if (tally.of(Status::kExactlyZero) > 0) {
+      say(fmt::format("nothing to bound in {}: the residual that enters is 0", share(Status::kExactlyZero)));
+    }
+    if (tally.of(Status::kNotApplicable) > 0) {
+      say(fmt::format("does not apply in {} ({})", share(Status::kNotApplicable), tally.reasons()));
+    }
+    if (std::isfinite(tally.tightest)) {
+      say(fmt::format("at best {} = {}", ratio, power_of_ten(tally.tightest)));
+    } else if (std::isfinite(tally.tightest_of_all)) {
+      say(fmt::format("taken nevertheless, {} = {} at most", ratio, power_of_ten(tally.tightest_of_all)));
+    }
+    return text;
   }
 
   static std::string power_of_ten(double log10_value) {
@@ -323,12 +386,13 @@ class BoundsRows {
   std::vector<const SubLayer*> attention_;
   std::vector<const WeightNorms*> norms_, mlps_;
   std::map<std::string, Tally> theorems_;
-  std::map<std::string, std::set<std::string>> reasons_;
   double largest_range_ = 0;
   std::vector<Row> rows_;
 };
 
 }  // namespace
+
+double log_bound_shift_for_tests = 0;
 
 std::vector<Row> bounds_rows(const std::string& model, const std::string& variant, const Network& network,
                              const std::vector<WeightNorms>& norms, const std::vector<BoundsSample>& samples) {

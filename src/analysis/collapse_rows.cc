@@ -15,9 +15,28 @@
 namespace rankfall {
 namespace {
 
-constexpr const char* kNotCarried = "not carried by double precision";
-constexpr const char* kExactlyZero = "exactly 0";
-constexpr const char* kBelowRange = "below 10^(-10^308)";
+// Of a value at a layer, in words.
+const char* words_of(Status status) {
+  switch (status) {
+    case Status::kNotCarried:
+      return "not carried by double precision";
+    case Status::kExactlyZero:
+      return "exactly 0";
+    case Status::kOutOfRange:
+      return "below 10^(-10^308)";
+    case Status::kBelowFloat32:
+      return "below float32";
+    case Status::kBelowFloat64:
+      return "below float64";
+    default:
+      return "";
+  }
+}
+
+void set_status(Row& row, Status status) {
+  row.status = status;
+  row.verdict = words_of(status);
+}
 
 struct NamedNorm {
   const char* name;
@@ -115,25 +134,25 @@ class Rows {
   }
 
   // Why a sample has no logarithm there. Logarithms end near -1e308.
-  static const char* no_value(const Curve& curve, Index layer) {
+  static Status no_value(const Curve& curve, Index layer) {
     for (Index l = layer; l-- > 0;) {
       const double before = curve[static_cast<std::size_t>(l)].residual.composite;
-      if (std::isfinite(before)) return before < -1e300 ? kBelowRange : kExactlyZero;
+      if (std::isfinite(before)) return before < -1e300 ? Status::kOutOfRange : Status::kExactlyZero;
     }
-    return kExactlyZero;
+    return Status::kExactlyZero;
   }
 
   // What is to be said of the mean at a layer.
-  std::string verdict(Index layer, bool has_value) const {
-    if (!std::isfinite(error(layer))) return kNotCarried;
+  Status status(Index layer, bool has_value) const {
+    if (!std::isfinite(error(layer))) return Status::kNotCarried;
     if (!has_value) return no_value(exact_[0], layer);
-    std::string verdict;
+    Status status = Status::kNone;
     for (const FloatRun& run : floats_) {
       if (!run.curves.empty() && layer >= run.rounding_layer) {
-        verdict = run.kind == std::string_view("f32") ? "below float32" : "below float64";
+        status = run.kind == std::string_view("f32") ? Status::kBelowFloat32 : Status::kBelowFloat64;
       }
     }
-    return verdict;
+    return status;
   }
 
   void exact_state(Index l) {
@@ -141,7 +160,7 @@ class Rows {
       for (const NamedNorm& norm : kNorms) {
         Row& row = add(l, fmt::format("{}.{}", prefix, norm.name), "exact");
         set(row, over_samples(exact_, l, of(norm.value)));
-        row.verdict = verdict(l, row.mean.has_value());
+        set_status(row, status(l, row.mean.has_value()));
       }
     };
     put("log10_residual", residual_of);
@@ -167,7 +186,7 @@ class Rows {
     if (std::isfinite(error)) {
       row.mean = error;
     } else {
-      row.verdict = kNotCarried;
+      set_status(row, Status::kNotCarried);
     }
     return row;
   }
@@ -176,12 +195,13 @@ class Rows {
     return [value](const Curve& curve, Index l) { return value(curve, l) - value(curve, l - 1); };
   }
 
-  // 10^log10_value, or words where no double can hold it.
+  // 10^log10_value, or the power in words where no double can hold it.
   static void set_power(Row& row, std::optional<double> log10_value) {
     if (!log10_value) return;
     if (std::abs(*log10_value) < 300) {
       row.mean = std::pow(10, *log10_value);
     } else {
+      row.status = Status::kOutOfRange;
       row.verdict = power_of_ten(*log10_value);
     }
   }
@@ -192,7 +212,10 @@ class Rows {
         if (norm.value == &LogNorms::spectral) continue;
         Row& row = add(l, fmt::format("{}.{}", prefix, norm.name), run.kind);
         set(row, over_samples(run.curves, l, of(norm.value)));
-        if (l >= run.rounding_layer) row.verdict = row.mean ? "rounding" : "0";
+        if (l >= run.rounding_layer) {
+          row.status = Status::kRoundingFloor;
+          row.verdict = row.mean ? "rounding" : "0";
+        }
       }
     };
     put("log10_residual", residual_of);
@@ -202,10 +225,12 @@ class Rows {
   void rounding(const FloatRun& run) {
     Row& row = add(std::nullopt, "rounding_layer", run.kind);
     if (!run.failure.empty()) {
+      row.status = Status::kFailed;
       row.verdict = "fails: " + run.failure;
     } else if (run.rounding_layer < n_states()) {
       row.mean = static_cast<double>(run.rounding_layer);
     } else {
+      row.status = Status::kNotReached;
       row.verdict = "never";
     }
   }
@@ -220,8 +245,9 @@ class Rows {
         curve.resize(l);
       } else if (!std::isfinite(curve[l]) && l > 0) {
         const bool below =
-            std::ranges::any_of(exact_, [&](const Curve& c) { return no_value(c, layer) == kBelowRange; });
-        rest = fmt::format("; {} from layer {} on", below ? kBelowRange : kExactlyZero, layer);
+            std::ranges::any_of(exact_, [&](const Curve& c) { return no_value(c, layer) == Status::kOutOfRange; });
+        rest =
+            fmt::format("; {} from layer {} on", words_of(below ? Status::kOutOfRange : Status::kExactlyZero), layer);
         curve.resize(l);
       }
     }
@@ -230,6 +256,7 @@ class Rows {
     if (decay.kind == Decay::Kind::kDoublyExponential) row.mean = local_exponent(curve, decay.last);
     if (decay.kind == Decay::Kind::kExponential) row.mean = std::pow(10, decay.slope);
     row.n = static_cast<Index>(exact_.size());
+    row.status = decay_status(decay, curve);
     row.verdict = decay_words(decay, curve) + rest;
   }
 
@@ -245,9 +272,9 @@ class Rows {
       if (!value) return;
       if (std::isfinite(*value)) row.mean = value;
       if (!std::isfinite(error)) {
-        row.verdict = kNotCarried;
+        set_status(row, Status::kNotCarried);
       } else if (!row.mean) {
-        row.verdict = no_value(exact_[s], l);
+        set_status(row, no_value(exact_[s], l));
       }
     };
     for (const NamedNorm& norm : kNorms) {

@@ -108,6 +108,7 @@ class CountRows {
     if (largest < 0) return;
     Row& deviation = rows.emplace_back(row("published.deviation", {}));
     deviation.mean = largest;
+    deviation.status = largest <= 2e-5 ? Status::kAgrees : Status::kDiffers;
     deviation.verdict = largest <= 2e-5 ? "agrees with Figure 5" : "differs from Figure 5";
   }
 

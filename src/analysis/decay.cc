@@ -80,6 +80,22 @@ std::string power_of_ten(double log10_value) {
   return size < 1e9 ? fmt::format("10^{:.0f}", log10_value) : fmt::format("10^({:.4g})", log10_value);
 }
 
+Status decay_status(const Decay& decay, std::span<const double> curve) {
+  constexpr double kKept = 0.7;
+  if (finite_length(curve) == 0) return Status::kExactlyZero;
+  switch (decay.kind) {
+    case Decay::Kind::kDoublyExponential:
+      return Status::kDoublyExponential;
+    case Decay::Kind::kExponential:
+      return Status::kExponential;
+    case Decay::Kind::kTooShort:
+      return Status::kTooFewLayers;
+    case Decay::Kind::kNone:
+      break;
+  }
+  return at(curve, decay.last) - curve[0] >= std::log10(kKept) ? Status::kNoCollapse : Status::kIrregular;
+}
+
 std::string decay_words(const Decay& decay, std::span<const double> curve) {
   if (finite_length(curve) == 0) return "none: all tokens are equal";
   const std::string way = fmt::format("{} at layer 0, {} at layer {}", power_of_ten(curve[0]),

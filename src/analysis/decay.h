@@ -5,6 +5,7 @@
 #include <string>
 
 #include <rankfall/index.h>
+#include <rankfall/status.h>
 
 // How a curve of log10 of a residual falls with depth (math.md 2). curve[l] is the value of hidden state l; a curve
 // ends where it is not finite.
@@ -29,6 +30,10 @@ struct Decay {
 };
 
 Decay decay_of(std::span<const double> curve);
+
+// Its kind as a status. A curve of no law is kNoCollapse if its end keeps at least 0.7 of its beginning, else
+// kIrregular.
+Status decay_status(const Decay& decay, std::span<const double> curve);
 
 // "doubly exponential: ...", "exponential: ...", "none: ..." with the fit and the layers.
 std::string decay_words(const Decay& decay, std::span<const double> curve);

@@ -37,16 +37,16 @@ class Doctor {
   }
 
  private:
-  Row& say(const char* what, std::string words, const char* kind = "") {
+  Row& say(const char* what, std::string words, Status status = Status::kNone) {
     Row& row = result_.rows.emplace_back();
     row.metric = fmt::format("doctor.{}", what);
     row.verdict = std::move(words);
-    row.kind = kind;
+    row.status = status;
     return row;
   }
 
   bool check(const char* what, bool passed, std::string words, std::string otherwise) {
-    say(what, passed ? std::move(words) : std::move(otherwise), passed ? "check" : "failed");
+    say(what, passed ? std::move(words) : std::move(otherwise), passed ? Status::kPassed : Status::kFailed);
     return passed;
   }
 
@@ -68,13 +68,13 @@ class Doctor {
     say("blas", blas_description());
     const std::string choice = blas_choice();
     say("blas_choice", fmt::format("{}, chosen by {}", blas_kernel(), choice),
-        choice == "OPENBLAS_CORETYPE" ? "warning" : "");
+        choice == "OPENBLAS_CORETYPE" ? Status::kWarning : Status::kNone);
     if (const std::string better = loaded_blas_kernel().better; !better.empty()) {
       say("blas_kernel",
           fmt::format("OpenBLAS takes its {} kernel, though this CPU runs {} several times faster: set "
                       "OPENBLAS_CORETYPE={} in the environment",
                       blas_kernel(), better, better),
-          "warning");
+          Status::kWarning);
     }
   }
 
@@ -140,13 +140,13 @@ class Doctor {
 
   void verdict(bool sound) {
     if (!sound) {
-      say("reproducible", "not assured: see what failed above", "failed");
+      say("reproducible", "not assured: see what failed above", Status::kFailed);
       return;
     }
     say("reproducible",
         "bit for bit on this machine, whatever the number of threads; on others to rounding, and bit for bit where "
         "OpenBLAS has the same version and kernel and rankfall the same build. Every result's manifest names them",
-        "check");
+        Status::kPassed);
   }
 
   Result result_;

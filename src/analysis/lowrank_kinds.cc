@@ -137,6 +137,7 @@ std::vector<Row> kind_rows(const LowrankJob& job, const Progress& progress) {
     Row row = job.row("state.distance");
     row.variant = job.variant.name == "full" ? kind.choice.name : job.variant.name + " " + kind.choice.name;
     if (!kind.refused.empty()) {
+      row.status = Status::kRefused;
       row.verdict = kind.refused;
       rows.push_back(std::move(row));
       continue;
@@ -148,9 +149,10 @@ std::vector<Row> kind_rows(const LowrankJob& job, const Progress& progress) {
       rows.push_back(row);
       row.metric = "state.distance.residual";
       set(row, kind.residual[state]);
-      if (kind.residual[state].n() == 0) row.verdict = "rounding floor";
+      if (kind.residual[state].n() == 0) set_rounding_floor(row);
       rows.push_back(row);
-      row.verdict.clear();
+      row.status = Status::kNone;
+      row.verdict = {};
     }
   }
   return rows;

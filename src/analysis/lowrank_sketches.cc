@@ -92,6 +92,11 @@ std::string statement(const LowrankJob& job, const AtLength& at) {
       rate(1, SketchClaim::kNorms), rate(2, SketchClaim::kNorms));
 }
 
+void no_saving(Row& row) {
+  row.status = Status::kNoSaving;
+  row.verdict = "k >= n";
+}
+
 }  // namespace
 
 std::vector<Row> sketch_rows(const LowrankJob& job, std::span<const AtLength> lengths) {
@@ -104,7 +109,7 @@ std::vector<Row> sketch_rows(const LowrankJob& job, std::span<const AtLength> le
     return row;
   };
   const auto compare = [](Row& row, Index n) {
-    if (row.mean && *row.mean >= static_cast<double>(n)) row.verdict = "k >= n";
+    if (row.mean && *row.mean >= static_cast<double>(n)) no_saving(row);
   };
   for (const AtLength& at : lengths) {
     Row row = row_at("jl.k_claimed", at.n_tokens);
@@ -130,7 +135,7 @@ std::vector<Row> sketch_rows(const LowrankJob& job, std::span<const AtLength> le
             row.k = k;
             row.mean = value;
             row.n = rate.n;
-            if (k >= at.n_tokens) row.verdict = "k >= n";
+            if (k >= at.n_tokens) no_saving(row);
             add_row(std::move(row));
           }
         }
@@ -145,6 +150,8 @@ std::vector<Row> sketch_rows(const LowrankJob& job, std::span<const AtLength> le
           log_n.push_back(std::log(n_found.back()));
           log_k.push_back(std::log(k_found.back()));
         } else {
+          needed.status = Status::kNotFound;
+          needed.k = kMost * at.n_tokens;
           needed.verdict = fmt::format("k >= n: above {} n", kMost);
         }
         add_row(std::move(needed));

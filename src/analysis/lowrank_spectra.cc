@@ -100,7 +100,10 @@ class HeadRows {
       row.layer = block;
       row.head = head;
       set(row, cell.statistics);
-      if (cell.at_least) row.verdict = "at least";
+      if (cell.at_least) {
+        row.status = Status::kAtLeast;
+        row.verdict = "at least";
+      }
       rows.push_back(std::move(row));
     }
   }

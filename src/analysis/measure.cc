@@ -111,7 +111,13 @@ std::vector<Row> make_rows(const std::string& model, const std::string& variant,
     row.n = cell.statistics.n();
     row.seed = seed;
     row.kind = kind;
-    if (at_floor(cells, cell, floor)) row.verdict = all_equal && row.mean == 0 ? "exactly 0" : "rounding floor";
+    if (at_floor(cells, cell, floor)) {
+      set_rounding_floor(row);
+      if (all_equal && row.mean == 0) {
+        row.status = Status::kExactlyZero;
+        row.verdict = "exactly 0";
+      }
+    }
     rows.push_back(std::move(row));
   }
   return rows;

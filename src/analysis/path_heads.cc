@@ -13,7 +13,7 @@ namespace {
 
 void put(Row& row, const Statistics& statistics) {
   set(row, statistics);
-  if (!row.mean && row.metric.ends_with("share.residual")) row.verdict = "rounding floor";
+  if (!row.mean && row.metric.ends_with("share.residual")) set_rounding_floor(row);
 }
 
 constexpr std::array kShares = {"projection", "residual"};

@@ -51,13 +51,13 @@ std::vector<double> PathSummary::operator()(std::span<const CentredMatrix> terms
 
 Row path_row(const PathsJob& job, const Path& path, const char* metric, double value) {
   Row row = job.row(metric);
-  row.path = to_string(path);
-  row.origin = to_string(path.origin);
+  row.path = path.heads;
+  row.origin = path.origin;
   row.length = static_cast<Index>(path.heads.size());
   if (std::isfinite(value)) {
     row.mean = value;
   } else {
-    row.verdict = "rounding floor";
+    set_rounding_floor(row);
   }
   return row;
 }

@@ -139,7 +139,7 @@ class Sampling {
       const bool apart = metric.starts_with("path.attention") || metric.starts_with("path.term.relative_residual");
       const bool is_distance = metric.find("cosine") == std::string::npos && !metric.ends_with("attention_distance");
       if (!apart && is_distance && *row.mean <= kFloorEpsilons * std::numeric_limits<double>::epsilon()) {
-        row.verdict = "rounding floor";
+        set_rounding_floor(row);
       }
     }
   }

@@ -176,7 +176,8 @@ class SumRows {
         if (all && !length) continue;
         const BigInt count = all ? count_of(counts, length) : count_of(counts, origins[o], length);
         if (count == 0 || (all && kinds_ == Origins::kEmbedding)) continue;
-        cell({all ? std::nullopt : std::optional(o), length}, all ? "all" : to_string(origins[o]), count, samples, l);
+        cell({all ? std::nullopt : std::optional(o), length}, all ? Origin{Origin::Kind::kAll, {}} : origins[o], count,
+             samples, l);
       }
     }
     const auto over = [&](auto member) {
@@ -198,7 +199,7 @@ class SumRows {
     row.n = error.n();
   }
 
-  void cell(const Cell& which, const std::string& origin, const BigInt& count, const std::vector<SumsObserver>& samples,
+  void cell(const Cell& which, const Origin& origin, const BigInt& count, const std::vector<SumsObserver>& samples,
             std::size_t l) {
     const auto row = [&](std::string metric) -> Row& {
       Row& added = add(std::move(metric));
@@ -233,7 +234,7 @@ class SumRows {
     set(row("paths.share.norm"), over([](const SumValues& v) { return v.norm_share; }, &StateValues::has_shares));
     Row& share = row("paths.share.residual");
     set(share, over([](const SumValues& v) { return v.residual_share; }, &StateValues::has_residual_shares));
-    if (!share.mean) share.verdict = "rounding floor";
+    if (!share.mean) set_rounding_floor(share);
   }
 
   void gram(const std::vector<SumsObserver>& samples) {

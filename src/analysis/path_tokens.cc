@@ -87,8 +87,8 @@ std::vector<Row> token_rows(const PathsJob& job, const Progress& progress) {
     if (has_residual) add("token.share.residual", shares[1].tokens, true);
     // What comes from elsewhere: an MLP's output, biases.
     const auto others = [&](const char* metric, const AdjointShares& share) {
-      const std::array<std::pair<const char*, const Matrix<double>*>, 2> sources = {std::pair{"mlp", &share.mlp},
-                                                                                    std::pair{"bias", &share.bias}};
+      const std::array<std::pair<Origin::Kind, const Matrix<double>*>, 2> sources = {
+          std::pair{Origin::Kind::kMlp, &share.mlp}, std::pair{Origin::Kind::kBias, &share.bias}};
       for (const auto& [origin, values] : sources) {
         for (Index k = 0; k < values->cols(); ++k) {
           if (values->col(k).isZero(0)) continue;  // no such paths
@@ -96,7 +96,7 @@ std::vector<Row> token_rows(const PathsJob& job, const Progress& progress) {
           row.sample = static_cast<Index>(s);
           row.kind = kind;
           row.length = k;
-          row.origin = origin;
+          row.origin = Origin{origin, {}};
           row.mean = values->col(k).sum();
         }
       }

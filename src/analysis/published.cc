@@ -182,6 +182,7 @@ Agreement compare_with_published(const Result& result) {
     value.layer = point.layer;
     Row deviation = row_for(point.model, point.variant, "published.deviation", j.deviation);
     deviation.layer = point.layer;
+    deviation.status = j.agrees ? Status::kAgrees : Status::kDiffers;
     deviation.verdict = j.verdict;
     agreement.rows.push_back(std::move(value));
     agreement.rows.push_back(std::move(deviation));
@@ -190,6 +191,7 @@ Agreement compare_with_published(const Result& result) {
   for (const auto& [key, tally] : tallies) {
     Row row = row_for(key.first, key.second, "published.agreement", share(tally));
     row.n = tally.n;
+    row.status = met(tally) ? Status::kAgrees : Status::kDiffers;
     row.verdict = fmt::format("{} of {} points agree, worst {:.{}f}{}, {} too far", tally.agree, tally.n, tally.worst,
                               over_seeds ? 1 : 3, over_seeds ? " standard deviations" : "", tally.far);
     agreement.rows.push_back(std::move(row));
@@ -201,6 +203,7 @@ Agreement compare_with_published(const Result& result) {
   agreement.summary = words(all);
   Row row = row_for("", "", "published.agreement", share(all));
   row.n = all.n;
+  row.status = agreement.met ? Status::kAgrees : Status::kDiffers;
   row.verdict = agreement.summary;
   agreement.rows.push_back(std::move(row));
   return agreement;

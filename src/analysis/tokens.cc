@@ -43,7 +43,7 @@ Result tokens(const std::filesystem::path& directory, const InputOptions& option
       row.k = position++;
       row.metric = "token";
       row.mean = piece.id;
-      row.path = piece.text;
+      row.text = piece.text;
       row.kind = kind;
       result.rows.push_back(std::move(row));
     };

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/parallel.h"
 #include "model/forward_impl.h"
 #include "model/freezing.h"
@@ -126,13 +124,6 @@ Frozen::State Frozen::combine(double skip, State x, double branch, State y) cons
     }
   });
   return y;
-}
-
-std::string to_string(const Origin& origin) {
-  const char* kind = origin.kind == Origin::Kind::kEmbedding ? "embedding"
-                     : origin.kind == Origin::Kind::kMlp     ? "mlp"
-                                                             : "bias";
-  return origin.block ? fmt::format("{}.{}", kind, *origin.block) : kind;
 }
 
 Index PathSums::n_lengths() const {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 namespace rankfall {
 
 CentredMatrix FrozenPath::norm(const Norm& norm, NormPlace place, State x) {
@@ -66,14 +64,6 @@ std::vector<Origin> new_origins(const FrozenLayer& f) {
   const Origin bias{Origin::Kind::kBias, f.block};
   if (!f.layer || std::holds_alternative<Attention>(f.layer->f)) return {bias};
   return {{Origin::Kind::kMlp, f.block}, bias};
-}
-
-std::string to_string(const Path& path) {
-  std::string text;
-  for (const Head& head : path.heads) {
-    text += fmt::format("{}L{}H{}", text.empty() ? "" : " > ", head.block, head.head);
-  }
-  return text.empty() ? "skips only" : text;
 }
 
 Matrix<double> CentredMatrix::joined() const {

@@ -12,9 +12,18 @@ namespace {
 
 Colour claim_colour(const Row& row) {
   if (row.kind == "unexpected") return Colour::kBad;
-  if (row.verdict.starts_with("holds") || row.verdict.starts_with("agrees")) return Colour::kGood;
-  if (row.verdict.starts_with("does not agree")) return Colour::kBad;
-  return row.verdict.starts_with("fails") ? Colour::kWarn : Colour::kBold;
+  switch (row.status) {
+    case Status::kHolds:
+    case Status::kMeasured:
+    case Status::kAgrees:
+      return Colour::kGood;
+    case Status::kDiffers:
+      return Colour::kBad;
+    case Status::kViolated:
+      return Colour::kWarn;
+    default:
+      return Colour::kBold;
+  }
 }
 
 }  // namespace
@@ -33,7 +42,7 @@ std::string audit_table(const Result& result, const TableOptions& options) {
       out += paint(Colour::kBold, screen_name(row.claim, options.unicode)) + '\n';
       last = row.claim;
     }
-    std::string text = screen_name(row.verdict, options.unicode);
+    std::string text = screen_prose(row.verdict, options.unicode);
     if (is_verdict && row.kind == "unexpected") text += ", which is not the recorded verdict";
     const Colour colour = is_verdict ? claim_colour(row) : is_statement ? Colour::kPlain : Colour::kDim;
     for (const auto& line : wrap(text, options.width - 4, options.unicode)) {

@@ -189,12 +189,21 @@ class BlockWriter {
   // What there is to say of variant v.
   Finding found(std::size_t v) const {
     if (block_.sentences.empty()) return finding(block_, v, precision_, options_.unicode);
-    const std::string& sentence = block_.sentences[v];
-    const auto fate = sentence.starts_with("doubly")        ? Finding::Fate::kDies
-                      : sentence.starts_with("exponential") ? Finding::Fate::kFalls
-                      : sentence.starts_with("none")        ? Finding::Fate::kKeeps
-                                                            : Finding::Fate::kUnknown;
-    return {fate, sentence};
+    return {fate(block_.sentences[v].status), block_.sentences[v].text};
+  }
+
+  static Finding::Fate fate(Status status) {
+    switch (status) {
+      case Status::kDoublyExponential:
+        return Finding::Fate::kDies;
+      case Status::kExponential:
+      case Status::kIrregular:
+        return Finding::Fate::kFalls;
+      case Status::kNoCollapse:
+        return Finding::Fate::kKeeps;
+      default:
+        return Finding::Fate::kUnknown;
+    }
   }
 
   void findings() {

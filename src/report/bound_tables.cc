@@ -16,16 +16,24 @@ namespace {
 constexpr std::string_view kPrefix = "log10_tightness.";
 
 // What stands beside a value, in four columns.
-std::string mark_of(std::string_view verdict) {
-  if (verdict.starts_with("applies and is violated")) return "!!";
-  if (verdict.starts_with("applies and holds")) return "ok";
-  if (verdict.starts_with("vacuous")) return "vac";
-  return verdict.starts_with("condition fails") ? "n/a" : "";
+std::string mark_of(Status status) {
+  switch (status) {
+    case Status::kViolated:
+      return "!!";
+    case Status::kHolds:
+      return "ok";
+    case Status::kVacuous:
+      return "vac";
+    case Status::kNotApplicable:
+      return "n/a";
+    default:
+      return "";
+  }
 }
 
 Colour bound_colour(const Row& row) {
-  if (row.verdict.starts_with("violated")) return row.kind == "proved" ? Colour::kBad : Colour::kWarn;
-  return row.verdict.starts_with("applies and holds") ? Colour::kGood : Colour::kDim;
+  if (row.status == Status::kViolated) return row.kind == "proved" ? Colour::kBad : Colour::kWarn;
+  return row.status == Status::kHolds ? Colour::kGood : Colour::kDim;
 }
 
 class BoundTables {
@@ -63,9 +71,9 @@ class BoundTables {
       cell.n_rows = 1;
       if (!cell.mean || (row->mean && *row->mean > *cell.mean)) {
         cell.mean = row->mean;
-        cell.mark = mark_of(row->verdict);
+        cell.mark = mark_of(row->status);
       }
-      if (mark_of(row->verdict) == "!!") cell.mark = "!!";
+      if (row->status == Status::kViolated) cell.mark = mark_of(row->status);
     }
     if (columns.empty()) return;
     table.unit = "block";
@@ -90,8 +98,9 @@ class BoundTables {
     for (const Row* row : all) {
       std::string name = fit(row->claim, width, Align::kLeft, options_.unicode) + "  ";
       bool is_first = true;
-      const std::string text = fmt::format("{}, from {}: {}", row->kind,
-                                           row->origin == "weights" ? "weights alone" : "the data", row->verdict);
+      const std::string text =
+          fmt::format("{}, from {}: {}", row->kind, row->basis == Basis::kWeights ? "weights alone" : "the data",
+                      screen_prose(row->verdict, options_.unicode));
       for (const auto& part : wrap(text, std::max(20, options_.width - width - 2), options_.unicode)) {
         out_ += (is_first ? paint_(bound_colour(*row), name) : std::string(name.size(), ' ')) + part + '\n';
         is_first = false;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -30,29 +31,38 @@ struct CsvCell {
 
 }  // namespace
 
-std::string csv_header() {
+std::string csv_header(const CsvColumns& columns) {
   std::string out;
-  for (const Column& column : columns()) {
+  for (const Column* column : columns) {
     if (!out.empty()) out += ',';
-    out += column.name;
+    out += column->name;
   }
   return out + '\n';
 }
 
-std::string csv_line(const Row& row) {
+std::string csv_line(const Row& row, const CsvColumns& columns) {
   std::string out;
-  bool is_first = true;
-  for (const Column& column : columns()) {
-    if (!is_first) out += ',';
-    is_first = false;
-    out += std::visit(CsvCell(), column.get(row));
+  for (const Column* column : columns) {
+    if (column != columns.front()) out += ',';
+    out += std::visit(CsvCell(), column->get(row));
   }
   return out + '\n';
+}
+
+CsvColumns csv_columns(std::span<const Row> rows) {
+  CsvColumns used;
+  for (const Column& column : columns()) {
+    const auto has_value = [&](const Row& row) { return !std::holds_alternative<std::monostate>(column.get(row)); };
+    const bool stays = column.name == "metric" || column.name == "mean";
+    if (stays || std::ranges::any_of(rows, has_value)) used.push_back(&column);
+  }
+  return used;
 }
 
 std::string to_csv(const Result& result) {
-  std::string out = csv_header();
-  for (const Row& row : result.rows) out += csv_line(row);
+  const CsvColumns columns = csv_columns(result.rows);
+  std::string out = csv_header(columns);
+  for (const Row& row : result.rows) out += csv_line(row, columns);
   return out;
 }
 

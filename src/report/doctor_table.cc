@@ -18,9 +18,9 @@ std::string title_of(const Row& row, bool unicode) {
 }
 
 Colour doctor_colour(const Row& row) {
-  if (row.kind == "failed") return Colour::kBad;
-  if (row.kind == "warning") return Colour::kWarn;
-  return row.kind == "check" ? Colour::kGood : Colour::kPlain;
+  if (row.status == Status::kFailed) return Colour::kBad;
+  if (row.status == Status::kWarning) return Colour::kWarn;
+  return row.status == Status::kPassed ? Colour::kGood : Colour::kPlain;
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ std::string doctor_table(const Result& result, const TableOptions& options) {
   for (const Row& row : result.rows) {
     std::string title = fmt::format("{:<{}}  ", title_of(row, options.unicode), widest);
     const int width = std::max(20, options.width - static_cast<int>(title.size()));
-    for (const auto& line : wrap(screen_name(row.verdict, options.unicode), width, options.unicode)) {
+    for (const auto& line : wrap(screen_prose(row.verdict, options.unicode), width, options.unicode)) {
       out += title + paint(doctor_colour(row), line) + '\n';
       title.assign(title.size(), ' ');
     }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/utf8.h"
+#include "result/legacy.h"
 #include "result/manifest.h"
 #include "result/row.h"
 #include <rankfall/error.h>
@@ -33,12 +34,16 @@ class ResultReader {
     Result result;
     add(result.manifest, "rankfall", member(json, "rankfall", Json::value_t::string).get<std::string>());
     result.command = member(json, "command", Json::value_t::string).get<std::string>();
+    const std::int64_t schema = schema_of(json);
     for (const auto& [key, value] : member(json, "manifest", Json::value_t::object).items()) {
       if (!value.is_null()) add(result.manifest, key, manifest_value(key, value));
     }
     const Json& rows = member(json, "rows", Json::value_t::array);
     result.rows.reserve(rows.size());
-    for (const Json& json_row : rows) result.rows.push_back(row(json_row, result.rows.size()));
+    for (const Json& json_row : rows) {
+      result.rows.push_back(schema == 1 ? old_row(json_row, result.rows.size(), result.command)
+                                        : row(json_row, result.rows.size()));
+    }
     return result;
   }
 
@@ -87,6 +92,34 @@ class ResultReader {
       return value.get<std::vector<std::string>>();
     }
     fail(fmt::format("manifest: {} is {}, expected a value or a list of texts", in_quotes(key), value.type_name()));
+  }
+
+  // Results of 0.1 have none: 1.
+  std::int64_t schema_of(const Json& json) const {
+    const auto found = json.find("schema");
+    if (found == json.end()) return 1;
+    const bool fits = found->is_number_integer() && *found >= 1 && *found <= kResultSchema;
+    if (!fits) {
+      fail(fmt::format("'schema' is {}, expected a number from 1 to {}; written by a later version of rankfall?",
+                       printable(shown(*found), 60), kResultSchema));
+    }
+    return found->get<std::int64_t>();
+  }
+
+  // Of schema 1: a token's piece was its path, a bound's basis its origin, and statuses were words.
+  Row old_row(Json json, std::size_t index, const std::string& command) const {
+    const auto move = [&](const char* from, const char* to) {
+      const auto found = json.is_object() ? json.find(from) : json.end();
+      if (found == json.end()) return;
+      json[to] = *found;
+      json.erase(from);
+    };
+    if (command == "tokens") move("path", "text");
+    if (command == "bounds") move("origin", "basis");
+    Row made = row(json, index);
+    const auto verdict = json.find("verdict");
+    upgrade_row(command, verdict != json.end() && verdict->is_string() ? verdict->get<std::string>() : "", made);
+    return made;
   }
 
   Row row(const Json& json, std::size_t index) const {

@@ -37,7 +37,10 @@ struct JsonValue {
 
 }  // namespace
 
-std::string json_begin(const Result& result) {
+namespace {
+
+// Without the closing brace.
+std::string json_head(const Result& result) {
   std::string version = RANKFALL_VERSION, manifest;
   for (const auto& [key, value] : result.manifest.entries) {
     if (const auto* text = std::get_if<std::string>(&value); key == "rankfall" && text) {
@@ -47,9 +50,16 @@ std::string json_begin(const Result& result) {
     manifest +=
         fmt::format("{}\n    {}: {}", manifest.empty() ? "" : ",", json_text(key), std::visit(JsonValue(), value));
   }
-  return fmt::format("{{\n  \"rankfall\": {},\n  \"command\": {},\n  \"manifest\": {{{}{}}},\n  \"rows\": [",
-                     json_text(version), json_text(result.command), manifest, manifest.empty() ? "" : "\n  ");
+  return fmt::format(
+      "{{\n  \"rankfall\": {},\n  \"schema\": {},\n  \"command\": {},\n  \"manifest\": {{{}{}}}", json_text(version),
+      kResultSchema, json_text(result.command), manifest, manifest.empty() ? "" : "\n  ");
 }
+
+}  // namespace
+
+std::string json_begin(const Result& result) { return json_head(result) + ",\n  \"rows\": ["; }
+
+std::string manifest_json(const Result& result) { return json_head(result) + "\n}\n"; }
 
 std::string json_row(const Row& row, bool is_first_row) {
   std::string out = is_first_row ? "\n    {" : ",\n    {";

@@ -10,13 +10,22 @@
 namespace rankfall {
 namespace {
 
-// Verdicts of single values that a table shows beside them.
-std::string short_mark(std::string_view verdict) {
-  if (verdict == "below float32") return "<f32";
-  if (verdict == "below float64") return "<f64";
-  if (verdict == "not carried by double precision") return "?";
-  if (verdict.starts_with("below 10^(")) return "<<";
-  return verdict == "exactly 0" ? "= 0" : "";
+// What a table shows beside a value.
+std::string short_mark(Status status) {
+  switch (status) {
+    case Status::kBelowFloat32:
+      return "<f32";
+    case Status::kBelowFloat64:
+      return "<f64";
+    case Status::kNotCarried:
+      return "?";
+    case Status::kOutOfRange:
+      return "<<";
+    case Status::kExactlyZero:
+      return "= 0";
+    default:
+      return "";
+  }
 }
 
 // A block while rows are still coming in: its layers are not known yet.
@@ -39,9 +48,9 @@ struct Draft {
     if (row.seed) seeds.insert(*row.seed);
 
     LayerCell& cell = cells[it->second][*row.layer];
-    const bool floor = row.verdict == kRoundingFloor;
+    const bool floor = row.status == Status::kRoundingFloor;
     cell.at_floor = cell.n_rows++ == 0 ? floor : cell.at_floor && floor;
-    if (cell.mark.empty()) cell.mark = short_mark(row.verdict);
+    if (cell.mark.empty()) cell.mark = short_mark(row.status);
     if (!row.mean || !std::isfinite(*row.mean)) return;
     // While rows come in, mean is their sum; finish() divides.
     cell.mean = cell.mean.value_or(0) + *row.mean;
@@ -73,8 +82,8 @@ struct Draft {
 }  // namespace
 
 bool is_layer_row(const Row& row) {
-  return row.layer && !row.metric.empty() && row.exact.empty() && !row.sample && !row.length && row.origin.empty() &&
-         row.path.empty() && !row.step && row.claim.empty() && !row.tokens && !row.k;
+  return row.layer && !row.metric.empty() && row.exact.empty() && !row.sample && !row.length && !row.origin &&
+         !row.path && !row.step && row.claim.empty() && !row.tokens && !row.k;
 }
 
 std::vector<LayerBlock> layer_blocks(const std::vector<const Row*>& rows) {

@@ -8,9 +8,6 @@
 
 namespace rankfall {
 
-// The verdict of a value that the compute precision cannot tell from zero.
-inline constexpr const char* kRoundingFloor = "rounding floor";
-
 // One value of the terminal table. Several rows may stand behind it (one per head, or per seed).
 struct LayerCell {
   std::optional<double> mean;       // of the rows' means; absent if no row has one
@@ -18,6 +15,12 @@ struct LayerCell {
   bool at_floor = false;            // all rows are at the rounding floor
   std::string mark;                 // what is to be said of it, in short
   int n_rows = 0;
+};
+
+// What is found of a curve.
+struct LayerSentence {
+  Status status = Status::kNone;
+  std::string text;
 };
 
 // What the terminal shows together: one metric of one model, layers by variants.
@@ -29,7 +32,7 @@ struct LayerBlock {
   std::vector<Index> layers;                  // ascending
   std::vector<std::vector<LayerCell>> cells;  // [variant][layer]
   std::optional<Index> n;                     // if all rows have the same
-  std::vector<std::string> sentences;         // what is found, by variant; may be empty
+  std::vector<LayerSentence> sentences;       // what is found, by variant; may be empty
 
   // For blocks of something else than layers by variants; empty: as above.
   std::string title;                // instead of the metric's words and formula

@@ -12,6 +12,7 @@
 #include "report/screen_text.h"
 #include "report/table_text.h"
 #include "report/text_grid.h"
+#include "result/prose_format.h"
 
 namespace rankfall {
 namespace {
@@ -111,7 +112,7 @@ class CostTable {
     out.push_back(exponent(group, "layer.exponent", "memory"));
     out.push_back(number("layer.sequential", largest, 1, 1));
     const Row* theory = find_row(group.rows, "layer.exponent", "seconds", std::nullopt);
-    out.push_back(theory ? text(theory->verdict) : "-");
+    out.push_back(theory ? text(fmt::to_string(theory->verdict)) : "-");
     return out;
   }
 

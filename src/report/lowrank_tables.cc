@@ -30,7 +30,7 @@ struct Spread {
     high = n == 0 ? *row.mean : std::max(high, *row.mean);
     sum += *row.mean;
     ++n;
-    at_least = at_least || !row.verdict.empty();
+    at_least = at_least || row.status == Status::kAtLeast;
   }
   std::optional<double> mean() const { return n == 0 ? std::nullopt : finite(sum / static_cast<double>(n)); }
   std::string mean_text() const { return (at_least && n > 0 ? ">=" : "") + number(mean()); }
@@ -197,7 +197,7 @@ class LowrankTables {
   void say_scaling() {
     bool any = false;
     for (const Row* row : with_metric(rows_, "scaling.exponent")) {
-      std::string text = harmless(row->verdict);
+      std::string text = screen_prose(row->verdict, true);
       if (text.empty() && finite(row->mean)) text = fmt::format("σ₂ goes with n^{}", power_text(*row));
       if (text.empty()) continue;
       out_.lines(fmt::format("{}: {}", harmless(row->kind), text));
@@ -209,15 +209,6 @@ class LowrankTables {
   const Rows& rows_;
   TableText& out_;
 };
-
-// Why a kind does not fit, without its name.
-std::string reason_of(const Row& row) {
-  constexpr std::string_view kBegin = "attention ";
-  const auto colon = row.verdict.find(": ");
-  if (!row.verdict.starts_with(kBegin) || colon == std::string::npos || colon < kBegin.size()) return row.verdict;
-  const std::string name = row.verdict.substr(kBegin.size(), colon - kBegin.size());
-  return row.variant.ends_with(name) ? row.verdict.substr(colon + 2) : row.verdict;
-}
 
 // How far other kinds of attention lead away from a model's own states.
 void kinds_of_attention(const Rows& rows, TableText& out) {
@@ -264,24 +255,15 @@ void kinds_of_attention(const Rows& rows, TableText& out) {
     if (!left_out.empty()) out.lines(fmt::format("{} more kinds are in csv and json.", left_out.size()));
     if (!text.empty() || !left_out.empty()) out.text += '\n';
   }
-  // Kinds that do not fit, by reason.
-  std::map<std::string, std::set<std::string>> refused;
+  std::size_t n_refused = 0;
   for (const Row* row : rows) {
-    if (!row->metric.starts_with("state.") || row->layer || row->verdict.empty()) continue;
-    refused[reason_of(*row)].insert(row->variant);
-  }
-  std::size_t n_said = 0;
-  for (const auto& [reason, kinds] : refused) {
-    if (n_said++ == kMostKinds) break;
-    std::string names;
-    std::size_t n_named = 0;
-    for (const std::string& kind : kinds) {
-      if (n_named++ < kMostKinds) names += (names.empty() ? "" : ", ") + harmless(kind);
+    if (!row->metric.starts_with("state.") || row->status != Status::kRefused) continue;
+    if (n_refused++ < kMostKinds) {
+      out.lines("Not for this model: " + screen_prose(row->verdict, true));
     }
-    if (n_named > kMostKinds) names += fmt::format(" and {} more", n_named - kMostKinds);
-    out.lines(fmt::format("{}: not for this model: {}", names, harmless(reason)));
   }
-  if (!refused.empty()) out.text += '\n';
+  if (n_refused > kMostKinds) out.lines(fmt::format("{} more kinds are not for this model.", n_refused - kMostKinds));
+  if (n_refused > 0) out.text += '\n';
 }
 
 }  // namespace

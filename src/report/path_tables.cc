@@ -26,13 +26,15 @@ class SumTables {
     const Rows shares = with_metric(output, "paths.share.residual");
     if (shares.empty()) return;
     // Origins as columns, lengths as lines; with an origin for each block only those that are one, and a second table.
-    std::vector<std::string> origins = {"all"};
+    std::vector<Origin> origins = {{Origin::Kind::kAll, {}}};
     bool by_block = false;
     std::set<Index> lengths;
     for (const Row* row : shares) {
-      const bool is_block = row->origin.find('.') != std::string::npos;
+      const bool is_block = row->origin && row->origin->block;
       by_block |= is_block;
-      if (!is_block && std::ranges::find(origins, row->origin) == origins.end()) origins.push_back(row->origin);
+      if (row->origin && !is_block && std::ranges::find(origins, *row->origin) == origins.end()) {
+        origins.push_back(*row->origin);
+      }
       if (row->length) lengths.insert(*row->length);
     }
     if (lengths.empty()) return;
@@ -40,18 +42,18 @@ class SumTables {
     table.title =
         fmt::format("share of the residual by path length: <res Yₖ, res Y> / ‖res Y‖², at the output (layer {})",
                     *shares[0]->layer);
-    table.variants = origins;
+    for (const Origin& origin : origins) table.variants.push_back(to_string(origin));
     table.text_name = "paths";
     table.layers.assign(lengths.begin(), lengths.end());
     table.cells.resize(origins.size());
-    const auto find = [&](std::string_view metric, std::string_view origin, std::optional<Index> length) -> const Row* {
+    const auto find = [&](std::string_view metric, const Origin& origin, std::optional<Index> length) -> const Row* {
       const auto found = std::ranges::find_if(output, [&](const Row* row) {
         return row->metric == metric && row->origin == origin && row->length == length;
       });
       return found == output.end() ? nullptr : *found;
     };
     for (const Index length : lengths) {
-      const Row* count = find("paths.count", "all", length);
+      const Row* count = find("paths.count", origins[0], length);
       table.texts.push_back(count ? digits_text(count->exact, 9) : "");
       for (std::size_t o = 0; o < origins.size(); ++o) {
         const Row* row = find("paths.share.residual", origins[o], length);
@@ -175,7 +177,7 @@ class SumTables {
     Index last = -1;
     bool apart = false;
     for (const Row* row : rows_) {
-      if (row->origin.empty() || !row->metric.starts_with("paths.")) continue;
+      if (!row->origin || !row->metric.starts_with("paths.")) continue;
       last = std::max(last, row->layer.value_or(-1));
       apart |= row->kind == "output";
     }
@@ -193,13 +195,14 @@ class SumTables {
     table.cells.resize(table.variants.size());
     for (const Row* row : with_metric(output, "paths.share.residual")) {
       if (!row->length) {
-        table.labels.push_back(row->origin);
+        table.labels.push_back(row->origin ? to_string(*row->origin) : "");
         table.layers.push_back(static_cast<Index>(table.layers.size()));
       }
     }
     for (std::size_t v = 0; v < table.variants.size(); ++v) {
       for (const Row* row : with_metric(output, "paths.share." + table.variants[v])) {
-        if (!row->length && row->origin != "all") table.cells[v].push_back(cell_of(row->mean));
+        if (!row->length && row->origin && row->origin->kind != Origin::Kind::kAll)
+          table.cells[v].push_back(cell_of(row->mean));
       }
     }
     table.n = with_metric(output, "paths.share.residual")[0]->n;
@@ -278,7 +281,8 @@ class SumTables {
     double bias = 0;
     for (const Row* row : all) {
       if (row->sample != sample || !row->length) continue;
-      (row->origin == "mlp" ? mlp : row->origin == "bias" ? bias : embedding) += row->mean.value_or(0);
+      const Origin::Kind kind = row->origin.value_or(Origin{}).kind;
+      (kind == Origin::Kind::kMlp ? mlp : kind == Origin::Kind::kBias ? bias : embedding) += row->mean.value_or(0);
     }
     std::string text = fmt::format("Of it all the embeddings have {}, MLPs {}, biases {}.", significant(embedding, 2),
                                    significant(mlp, 2), significant(bias, 2));

@@ -84,7 +84,8 @@ std::vector<PlainColumn> wide_columns(const std::vector<const Row*>& rows, bool 
   std::vector<const Row*> first_rows;
   std::map<std::pair<std::string, std::string>, const Row*> values;
   for (const Row* row : rows) {
-    if (row->std || !row->verdict.empty() || !row->exact.empty() || !row->mean) return {};
+    if (row->std || !row->verdict.empty() || row->status != Status::kNone || !row->exact.empty() || !row->mean)
+      return {};
     const std::string key = labels_of(*row);
     if (!values.emplace(std::pair(key, row->metric), row).second) return {};
     if (std::ranges::find(metrics, row->metric) == metrics.end()) metrics.push_back(row->metric);

@@ -13,12 +13,26 @@ namespace rankfall {
 constexpr std::size_t kBufferBytes = 1 << 18;
 
 struct ResultStream::Impl {
-  Format format;
+  Format format = Format::kTable;
   std::function<void(std::string_view)> sink;
   std::optional<AtomicFile> file;
   std::string buffer;
   std::vector<Row> line;  // rows of one path, for the table
   bool any_row = false;
+  CsvColumns columns = path_columns();
+  std::filesystem::path manifest_place;  // beside a CSV file; empty: none
+  std::string manifest;
+
+  // What rows of paths have: rows that are still to come cannot be asked.
+  static CsvColumns path_columns() {
+    CsvColumns out;
+    for (const Column& column : rankfall::columns()) {
+      constexpr std::string_view kNames[] = {"model",  "variant", "metric", "mean",   "length",
+                                             "origin", "path",    "status", "verdict"};
+      if (std::ranges::find(kNames, column.name) != std::end(kNames)) out.push_back(&column);
+    }
+    return out;
+  }
 
   void write(std::string_view text) {
     buffer += text;
@@ -49,8 +63,8 @@ struct ResultStream::Impl {
     for (const Row& row : line) {
       text += fmt::format("{:>{}}  ", row.mean ? fmt::format("{:.6g}", *row.mean) : "-", width(row));
     }
-    write(text +
-          fmt::format("{:<10}  {}\n", screen_name(line.front().origin, false), screen_name(line.front().path, false)));
+    write(text + fmt::format("{:<10}  {}\n", to_string(line.front().origin.value_or(Origin{})),
+                             to_string(line.front().path.value_or(Heads{}))));
     any_row = true;
     line.clear();
   }
@@ -61,19 +75,26 @@ struct ResultStream::Impl {
   }
 
   void begin(const Result& head) {
-    if (format == Format::kCsv) write(csv_header());
+    if (format == Format::kCsv) write(csv_header(columns));
     if (format == Format::kJson) write(json_begin(head));
   }
 };
 
 ResultStream::ResultStream(const Result& head, Format format, std::function<void(std::string_view)> sink)
-    : impl_(new Impl{format, std::move(sink), {}, {}, {}}) {
+    : impl_(std::make_unique<Impl>()) {
+  impl_->format = format;
+  impl_->sink = std::move(sink);
   impl_->begin(head);
 }
 
 ResultStream::ResultStream(const Result& head, Format format, const std::filesystem::path& file)
-    : impl_(new Impl{format, {}, {}, {}, {}}) {
+    : impl_(std::make_unique<Impl>()) {
+  impl_->format = format;
   impl_->file.emplace(file);
+  if (format == Format::kCsv) {
+    impl_->manifest_place = manifest_file(file);
+    impl_->manifest = manifest_json(head);
+  }
   impl_->begin(head);
 }
 
@@ -85,7 +106,7 @@ void ResultStream::add(const Row& row) {
       impl_->table_row(row);
       return;
     case Format::kCsv:
-      impl_->write(csv_line(row));
+      impl_->write(csv_line(row, impl_->columns));
       return;
     case Format::kJson:
       impl_->write(json_row(row, !impl_->any_row));
@@ -99,6 +120,7 @@ void ResultStream::finish() {
   if (impl_->format == Format::kJson) impl_->write(json_end(impl_->any_row));
   impl_->flush();
   if (impl_->file) impl_->file->commit();
+  if (!impl_->manifest_place.empty()) write_file_atomically(impl_->manifest_place, impl_->manifest);
 }
 
 }  // namespace rankfall

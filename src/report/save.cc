@@ -1,4 +1,5 @@
 #include "io/atomic_file.h"
+#include "report/row_text.h"
 #include <rankfall/report.h>
 
 namespace rankfall {
@@ -18,8 +19,14 @@ std::string to_text(const Result& result, Format format, const TableOptions& opt
 
 }  // namespace
 
+std::filesystem::path manifest_file(const std::filesystem::path& csv) {
+  std::filesystem::path file = csv;
+  return file.replace_extension(".manifest.json");
+}
+
 void save(const Result& result, const std::filesystem::path& file, Format format, const TableOptions& options) {
   write_file_atomically(file, to_text(result, format, options));
+  if (format == Format::kCsv) write_file_atomically(manifest_file(file), manifest_json(result));
 }
 
 }  // namespace rankfall

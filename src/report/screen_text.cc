@@ -68,6 +68,12 @@ std::string screen_name(std::string_view name, bool unicode) {
   return out;
 }
 
+std::string screen_prose(const Prose& prose, bool unicode) {
+  std::string text;
+  prose.print(text);
+  return screen_name(text, unicode);
+}
+
 std::string to_ascii(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {

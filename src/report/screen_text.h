@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include <rankfall/prose.h>
+
 // Text laid out in terminal columns. Widths are those of the characters on screen: East Asian wide ones count two,
 // combining ones none. Nothing here knows colour: lay out first, paint after.
 
@@ -12,6 +14,9 @@ namespace rankfall {
 // A name from outside, harmless on a terminal: control characters and the like are spelled out (io/utf8.h), and without
 // Unicode everything beyond ASCII too.
 std::string screen_name(std::string_view name, bool unicode);
+
+// A sentence of a result, which may come from a file.
+std::string screen_prose(const Prose& prose, bool unicode);
 
 // Our own text without Unicode: known signs are spelled out (the norm's bars as ||, a square root as sqrt, ...), others
 // '?'.

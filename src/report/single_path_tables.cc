@@ -52,7 +52,7 @@ class SinglePathTables {
           if (row->kind == "q1") cell.low = row->mean;
           if (row->kind == "median") {
             cell.mean = row->mean;
-            cell.at_floor = row->verdict == kRoundingFloor;
+            cell.at_floor = row->status == Status::kRoundingFloor;
           }
           if (row->kind == "q3") cell.high = row->mean;
         }
@@ -76,10 +76,11 @@ class SinglePathTables {
   void top() {
     const Rows norms = with_metric(rows_, "path.norm.frobenius");
     if (norms.empty()) return;
-    out_.title(*norms[0], fmt::format("heaviest paths: norm of what each adds to the output; {}", norms[0]->verdict));
+    out_.title(*norms[0], fmt::format("heaviest paths: norm of what each adds to the output; {}",
+                                      screen_prose(norms[0]->verdict, out_.options.unicode)));
     std::map<std::pair<Index, std::string_view>, const Row*> values;  // by rank and metric
     for (const Row* row : rows_) {
-      if (row->k && !row->path.empty()) values[{*row->k, row->metric}] = row;
+      if (row->k && row->path) values[{*row->k, row->metric}] = row;
     }
     constexpr std::size_t kMostPaths = 50;
     constexpr std::array<std::string_view, 4> kMetrics = {"path.norm.frobenius", "path.relative_norm.frobenius",
@@ -95,8 +96,8 @@ class SinglePathTables {
         const auto found = values.find({rank, kMetrics.at(m)});
         line.at(m + 1) = found == values.end() || !found->second->mean ? "-" : significant(*found->second->mean);
       }
-      line[5] = row->origin;
-      line[6] = row->path;
+      if (row->origin) line[5] = to_string(*row->origin);
+      if (row->path) line[6] = to_string(*row->path);
       table.push_back(std::move(line));
     }
     std::array<int, 6> widths{};

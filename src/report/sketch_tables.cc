@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -35,10 +36,10 @@ class SketchTables {
       by_claim[row->claim].add(*row);
     }
     for (const std::string& claim : claims) sketch(claim, by_claim[claim], claimed);
-    std::set<std::string_view> said;
+    std::set<std::tuple<std::string_view, std::optional<Index>, std::optional<Index>>> said;
     for (const Row* row : with_metric(rows_, "jl.statement")) {
-      if (row->verdict.empty() || !said.insert(row->verdict).second) continue;
-      out_.lines((row->claim.empty() ? "" : harmless(row->claim) + ": ") + harmless(row->verdict));
+      if (row->verdict.empty() || !said.insert({row->claim, row->layer, row->tokens}).second) continue;
+      out_.lines((row->claim.empty() ? "" : harmless(row->claim) + ": ") + screen_prose(row->verdict, true));
       out_.text += '\n';
     }
   }
@@ -88,13 +89,11 @@ class SketchTables {
   }
 
   // "k >= n", or how far beyond what was tried it is.
-  std::string beyond(const Row* row) const {
-    constexpr std::string_view kBeyond = "k >= n";
-    constexpr int kMost = 16;
-    if (!row || !row->verdict.starts_with(kBeyond)) return "";
-    if (row->mean || !row->verdict.starts_with("k >= n: ")) return std::string(kBeyond);
-    const std::string text = screen_name(row->verdict.substr(kBeyond.size() + 2), out_.options.unicode);
-    return fit(text, std::min(display_width(text), kMost), Align::kLeft, out_.options.unicode);
+  static std::string beyond(const Row* row) {
+    if (!row) return "";
+    if (row->status == Status::kNoSaving) return "k >= n";
+    if (row->status != Status::kNotFound) return "";
+    return row->k && row->tokens && *row->tokens > 0 ? fmt::format("above {} n", *row->k / *row->tokens) : "k >= n";
   }
 
   // What fails at the k that is claimed.
@@ -133,7 +132,7 @@ class SketchTables {
       grid.write(out_);
     }
     for (const Row* row : of.growth) {
-      std::string text = harmless(row->verdict);
+      std::string text = screen_prose(row->verdict, true);
       if (text.empty() && finite(row->mean)) text = fmt::format("k needed goes with n^{}", power_text(*row));
       if (!text.empty()) out_.lines(fmt::format("{}: {}", harmless(row->kind), text));
     }

@@ -22,6 +22,7 @@
 #include "report/task_tables.h"
 #include "report/token_lines.h"
 #include "result/manifest.h"
+#include "result/prose_format.h"
 #include "result/summary.h"
 #include <rankfall/report.h>
 
@@ -47,30 +48,31 @@ std::vector<const Row*> rows_of(const std::vector<const Row*>& rows, std::string
 }
 
 // The verdicts on a log10 block's curves, with how far plain precisions see them.
-std::vector<std::string> sentences_for(const LayerBlock& block, const Result& result) {
+std::vector<LayerSentence> sentences_for(const LayerBlock& block, const Result& result) {
   constexpr std::string_view kPrefix = "log10_";
   if (!block.metric.starts_with(kPrefix)) return {};
   const std::string kind = block.metric.substr(kPrefix.size(), block.metric.find('.') - kPrefix.size());
-  std::vector<std::string> sentences(block.variants.size());
+  std::vector<LayerSentence> sentences(block.variants.size());
   bool any = false;
   for (const Row& row : result.rows) {
     if (row.model != block.model || (row.metric != "decay" && row.metric != "rounding_layer")) continue;
     const auto variant = std::ranges::find(block.variants, row.variant);
     if (variant == block.variants.end()) continue;
-    std::string& sentence = sentences[static_cast<std::size_t>(variant - block.variants.begin())];
+    auto& [status, sentence] = sentences[static_cast<std::size_t>(variant - block.variants.begin())];
     if (row.metric == "decay" && row.kind == kind) {
-      sentence.insert(0, row.verdict);
+      status = row.status;
+      sentence.insert(0, fmt::to_string(row.verdict));
       any = true;
     }
     const std::string_view precision = row.kind == "f32" ? "float32" : "float64";
     if (row.metric == "rounding_layer" && row.mean) {
       sentence += fmt::format("; {} ends at layer {}", precision, *row.mean);
     }
-    if (row.metric == "rounding_layer" && row.verdict.starts_with("fails")) {
+    if (row.metric == "rounding_layer" && row.status == Status::kFailed) {
       sentence += fmt::format("; {} fails (csv and json say how)", precision);
     }
   }
-  return any ? sentences : std::vector<std::string>{};
+  return any ? sentences : std::vector<LayerSentence>{};
 }
 
 std::string plural(std::size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
@@ -116,7 +118,7 @@ std::string to_table(const Result& result, const TableOptions& given) {
   bool any_floor = false;
   for (const Row* row : rows) {
     shown.insert(row->metric);
-    any_floor |= is_layer_row(*row) && row->verdict == kRoundingFloor;
+    any_floor |= is_layer_row(*row) && row->status == Status::kRoundingFloor;
   }
   const std::string precision = precision_words(result.manifest);
   std::set<std::string> marks;

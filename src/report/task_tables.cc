@@ -11,6 +11,7 @@
 
 #include "report/block_plot.h"
 #include "report/number_text.h"
+#include "report/screen_text.h"
 #include "report/table_text.h"
 
 namespace rankfall {
@@ -159,7 +160,7 @@ std::string circle_tables(const Result& result, const TableOptions& options) {
     for (const RowGroup& group : by_variant(result)) {
       if (group.model != model) continue;
       for (const Row* row : with_metric(group.rows, "distance.left")) {
-        out.lines(fmt::format("{}: {}", group.variant, row->verdict));
+        out.lines(fmt::format("{}: {}", group.variant, screen_prose(row->verdict, options.unicode)));
       }
     }
     out.text += '\n';

@@ -33,7 +33,7 @@ std::string token_lines(const std::vector<const Row*>& rows, const TableOptions&
                    fmt::format("{}sample {}: {} tokens", i == 0 ? "" : "\n", row.sample.value_or(0), of_sample));
       out += '\n';
     }
-    const std::string piece = screen_name(row.path, options.unicode);
+    const std::string piece = screen_name(row.text, options.unicode);
     const std::string id = fmt::format("{}", static_cast<std::int64_t>(std::clamp(row.mean.value_or(0), -9e18, 9e18)));
     const int width = std::min(std::max(display_width(piece), display_width(id)), options.width);
     if (used > 0 && used + 2 + width > options.width) flush();

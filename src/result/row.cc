@@ -64,6 +64,77 @@ struct Field<std::optional<double>> {
   }
 };
 
+// What has a word of its own. Nothing to say is an absent value.
+template <class T>
+struct WordField {
+  static CellValue get(T field) {
+    const std::string_view text = word(field);
+    return text.empty() ? CellValue() : CellValue(std::string(text));
+  }
+  static bool set(T& field, const CellValue& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    const auto found = text ? from_word<T>(*text) : std::nullopt;
+    if (found) field = *found;
+    return found.has_value();
+  }
+};
+
+template <>
+struct Field<Status> : WordField<Status> {
+  static constexpr std::string_view kExpected = "a status such as \"holds\" (docs/formats.md)";
+};
+template <>
+struct Field<Reason> : WordField<Reason> {
+  static constexpr std::string_view kExpected = "a reason such as \"skip\" (docs/formats.md)";
+};
+template <>
+struct Field<Basis> : WordField<Basis> {
+  static constexpr std::string_view kExpected = "\"weights\" or \"data\"";
+};
+
+template <>
+struct Field<std::optional<Origin>> {
+  static constexpr std::string_view kExpected = "an origin such as \"embedding\" or \"mlp.3\"";
+  static CellValue get(const std::optional<Origin>& field) {
+    return field ? CellValue(to_string(*field)) : CellValue();
+  }
+  static bool set(std::optional<Origin>& field, const CellValue& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    const auto origin = text ? origin_from(*text) : std::nullopt;
+    if (origin) field = origin;
+    return origin.has_value();
+  }
+};
+
+template <>
+struct Field<std::optional<Heads>> {
+  static constexpr std::string_view kExpected = "a path such as \"L2H5 > L7H0\"";
+  static CellValue get(const std::optional<Heads>& field) { return field ? CellValue(to_string(*field)) : CellValue(); }
+  static bool set(std::optional<Heads>& field, const CellValue& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    auto heads = text ? heads_from(*text) : std::nullopt;
+    const bool fits = heads.has_value();
+    if (fits) field = std::move(heads);
+    return fits;
+  }
+};
+
+template <>
+struct Field<Prose> {
+  static constexpr std::string_view kExpected = "text";
+  static CellValue get(const Prose& field) {
+    if (field.empty()) return {};
+    std::string text;
+    field.print(text);
+    return text;
+  }
+  static bool set(Prose& field, const CellValue& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text) field = *text;
+    return text != nullptr;
+  }
+};
+
 template <auto member>
 constexpr Column column(std::string_view name) {
   using F = Field<std::remove_cvref_t<decltype(std::declval<Row>().*member)>>;
@@ -85,6 +156,8 @@ constexpr Column kColumns[] = {
     column<&Row::path>("path"),       column<&Row::step>("step"),
     column<&Row::kind>("kind"),       column<&Row::claim>("claim"),
     column<&Row::tokens>("tokens"),   column<&Row::k>("k"),
+    column<&Row::basis>("basis"),     column<&Row::status>("status"),
+    column<&Row::reason>("reason"),   column<&Row::text>("text"),
     column<&Row::verdict>("verdict"), column<&Row::exact>("exact"),
 };
 

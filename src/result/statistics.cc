@@ -43,4 +43,9 @@ void set(Row& row, const Statistics& statistics) {
   row.n = statistics.n();
 }
 
+void set_rounding_floor(Row& row) {
+  row.status = Status::kRoundingFloor;
+  row.verdict = "rounding floor";
+}
+
 }  // namespace rankfall

@@ -29,4 +29,7 @@ class Statistics {
 // A row's mean, std and n.
 void set(Row& row, const Statistics& statistics);
 
+// Says that the compute precision cannot tell a row's value from zero.
+void set_rounding_floor(Row& row);
+
 }  // namespace rankfall

@@ -160,7 +160,7 @@ namespace {
 // A row's value; of the logarithm of a residual that is gone, minus infinity.
 std::optional<double> comparable(const Row& row) {
   if (row.mean && std::isfinite(*row.mean)) return row.mean;
-  const bool is_gone = row.verdict == "exactly 0" || row.verdict.starts_with("below 10^(");
+  const bool is_gone = row.status == Status::kExactlyZero || row.status == Status::kOutOfRange;
   if (!row.mean && is_gone && row.metric.starts_with("log10_")) return -std::numeric_limits<double>::infinity();
   return std::nullopt;
 }

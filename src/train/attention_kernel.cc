@@ -10,7 +10,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::tensor_list;
 
-using Heads = Eigen::Map<Matrix<float>, 0, Eigen::OuterStride<>>;
+using HeadTensors = Eigen::Map<Matrix<float>, 0, Eigen::OuterStride<>>;
 using ConstHeads = Eigen::Map<const Matrix<float>, 0, Eigen::OuterStride<>>;
 
 struct Shape {
@@ -21,7 +21,7 @@ struct Shape {
   ConstHeads head(const torch::Tensor& x, Index b, Index h) const {
     return {x.data_ptr<float>() + b * n * width + h * d_head, n, d_head, Eigen::OuterStride<>(width)};
   }
-  Heads head(torch::Tensor& x, Index b, Index h) const {
+  HeadTensors head(torch::Tensor& x, Index b, Index h) const {
     return {x.data_ptr<float>() + b * n * width + h * d_head, n, d_head, Eigen::OuterStride<>(width)};
   }
   // Of [batch, heads, tokens, tokens].

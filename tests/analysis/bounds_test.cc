@@ -1,4 +1,5 @@
 #include <cmath>
+#include <map>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include "model/golden_cases.h"
 #include "model/path_networks.h"
 #include "model/recorder.h"
+#include "result/prose_format.h"
 #include <rankfall/bounds.h>
 #include <rankfall/collapse.h>
 #include <rankfall/error.h>
@@ -14,6 +16,7 @@
 #include <rankfall/measure.h>
 #include <rankfall/parallel.h>
 #include <rankfall/report.h>
+#include <rankfall/sample.h>
 
 namespace rankfall {
 namespace {
@@ -46,7 +49,7 @@ TEST(Bounds, ProvedOnesHoldForRandomAndAdversarialNetworks) {
   std::mt19937 random(7);
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   std::normal_distribution<double> normal;
-  Index n_proved = 0;
+  std::map<Status, Index> n_seen;
   for (int trial = 0; trial < 2500; ++trial) {
     const int n_heads = 1 + pick(3);
     const int d_head = 1 + pick(3);
@@ -98,12 +101,17 @@ TEST(Bounds, ProvedOnesHoldForRandomAndAdversarialNetworks) {
     }
     EXPECT_EQ(broken(result), "") << spec << " trial " << trial << "\n" << x;
     for (const Row& row : result.rows) {
-      const bool decided =
-          row.verdict.find("holds") != std::string::npos || row.verdict.find("vacuous") != std::string::npos;
-      n_proved += row.kind == "proved" && row.metric.starts_with("log10_tightness.") && decided ? 1 : 0;
+      if (row.kind != "proved" || !row.metric.starts_with("log10_tightness.")) continue;
+      ++n_seen[row.status];
+      EXPECT_NE(row.status, Status::kViolated) << spec << " " << row.metric;
     }
   }
-  EXPECT_GT(n_proved, 20000);
+  // A status that is none of these would be one that nobody looked at.
+  EXPECT_GT(n_seen[Status::kHolds] + n_seen[Status::kVacuous], 20000);
+  Index n_all = 0;
+  for (const auto& [status, n] : n_seen) n_all += n;
+  EXPECT_EQ(n_all, n_seen[Status::kHolds] + n_seen[Status::kVacuous] + n_seen[Status::kExactlyZero] +
+                       n_seen[Status::kNotApplicable]);
 }
 
 TEST(Bounds, ProvedOnesHoldForTheGoldenFamilies) {
@@ -148,8 +156,11 @@ TEST(Bounds, OfNothingSayNothing) {
   options.input.n_tokens = 1;
   const Result result = bounds(std::vector<std::string>{"bert-tiny@init"}, options);
   for (const char* name : {"T2.3", "certified", "dobrushin", "lower"}) {
-    EXPECT_NE(find(result, "theorem", {}, {}, name).verdict.find("nothing to bound in 2 of 2"), std::string::npos)
-        << name;
+    EXPECT_EQ(find(result, "theorem", {}, {}, name).status, Status::kExactlyZero) << name;
+    const Row& cases = find(result, "theorem.cases", {}, {}, name);
+    EXPECT_EQ(cases.status, Status::kExactlyZero) << name;
+    EXPECT_EQ(cases.mean, 2.0) << name;
+    EXPECT_EQ(cases.n, 2) << name;
   }
 }
 
@@ -252,36 +263,35 @@ TEST(Bounds, Theorem22ReachesAnEighth) {
   samples[0].content = HiddenState{(Matrix<double>(2, 1) << 1e-6, -1e-6).finished()};
   const Result result = bounds(model, samples, only("full"));
   EXPECT_NEAR(std::pow(10, find(result, "log10_tightness.T2.2", 0, 0).mean.value()), 0.125, 1e-9);
-  EXPECT_EQ(find(result, "log10_tightness.T2.2", 0, 0).verdict, "applies and holds");
+  EXPECT_EQ(find(result, "log10_tightness.T2.2", 0, 0).status, Status::kHolds);
 }
 
 TEST(Bounds, SayWhichConditionFails) {
-  const auto verdict = [](const std::string& spec, const std::string& metric, std::optional<Index> head = {}) {
+  const auto reason = [](const std::string& spec, const std::string& metric, std::optional<Index> head = {}) {
     BoundsOptions options = only("full");
     options.input.n_samples = 2;
     options.input.n_tokens = 6;
-    return find(bounds(std::vector<std::string>{spec}, options), metric, 0, head).verdict;
+    const Row row = find(bounds(std::vector<std::string>{spec}, options), metric, 0, head);
+    EXPECT_EQ(row.status == Status::kNotApplicable, row.reason != Reason::kNone);
+    return row.reason;
   };
   const std::string base = "san:layers=2,heads=2,dim=8,vocab=30,std=0.3";
-  EXPECT_EQ(verdict(base + ",mask=causal", "log10_tightness.T2.3"), "condition fails: tokens see different keys");
-  EXPECT_EQ(verdict(base + ",mask=causal", "log10_tightness.certified"), "condition fails: tokens see different keys");
-  EXPECT_EQ(verdict(base + ",relative=xlnet", "log10_tightness.T2.3_sound"),
-            "condition fails: positions in the logits");
-  EXPECT_TRUE(verdict("san:layers=2,heads=2,dim=8,vocab=30,std=3", "log10_tightness.T2.2", 0)
-                  .starts_with("condition fails: range"));
-  EXPECT_EQ(verdict(base + ",mask=causal", "log10_tightness.dobrushin"), "applies and holds");
+  EXPECT_EQ(reason(base + ",mask=causal", "log10_tightness.T2.3"), Reason::kDifferentKeys);
+  EXPECT_EQ(reason(base + ",mask=causal", "log10_tightness.certified"), Reason::kDifferentKeys);
+  EXPECT_EQ(reason(base + ",relative=xlnet", "log10_tightness.T2.3_sound"), Reason::kPositions);
+  EXPECT_EQ(reason("san:layers=2,heads=2,dim=8,vocab=30,std=3", "log10_tightness.T2.2", 0), Reason::kLogitRange);
+  EXPECT_EQ(reason(base + ",mask=causal", "log10_tightness.dobrushin"), Reason::kNone);
   const auto theorem = [](const std::string& spec, const char* claim) {
     BoundsOptions options = only("full");
     options.input.n_samples = 1;
     options.input.n_tokens = 6;
-    return find(bounds(std::vector<std::string>{spec}, options), "theorem", {}, {}, claim).verdict;
+    return find(bounds(std::vector<std::string>{spec}, options), "theorem", {}, {}, claim).reason;
   };
-  EXPECT_NE(theorem(base, "T2.3_depth").find("skip present"), std::string::npos);
-  EXPECT_NE(theorem(base + ",attn_skip=0", "T2.3_depth").find("norm present"), std::string::npos);
-  EXPECT_NE(theorem(base + ",attn_skip=0,norm=none,mlp=4", "T2.3_depth").find("MLP present"), std::string::npos);
-  EXPECT_EQ(theorem("san:layers=2,heads=2,dim=8,vocab=30,std=0.02,attn_skip=0,norm=none,mlp=4", "C3.2_depth")
-                .find("does not apply"),
-            std::string::npos);
+  EXPECT_EQ(theorem(base, "T2.3_depth"), Reason::kSkip);
+  EXPECT_EQ(theorem(base + ",attn_skip=0", "T2.3_depth"), Reason::kNorm);
+  EXPECT_EQ(theorem(base + ",attn_skip=0,norm=none,mlp=4", "T2.3_depth"), Reason::kMlp);
+  EXPECT_EQ(theorem("san:layers=2,heads=2,dim=8,vocab=30,std=0.02,attn_skip=0,norm=none,mlp=4", "C3.2_depth"),
+            Reason::kNone);
 }
 
 // Of E = R W_QK R^T and any r: a kernel of distances adds to r only, a window hides keys.
@@ -296,16 +306,13 @@ TEST(Bounds, OfOtherKindsOfAttention) {
   };
   const Result gaussian = with("gaussian");
   for (const char* name : {"T2.3", "T2.3_sound", "certified", "dobrushin"}) {
-    const std::string& verdict = find(gaussian, std::string("log10_tightness.") + name, 0).verdict;
-    EXPECT_EQ(verdict.find("condition fails"), std::string::npos) << name << " " << verdict;
+    EXPECT_NE(find(gaussian, std::string("log10_tightness.") + name, 0).status, Status::kNotApplicable) << name;
   }
   EXPECT_EQ(find(gaussian, "range", 0, 0).mean, find(with("full"), "range", 0, 0).mean);
   EXPECT_NE(find(gaussian, "gamma", 0, 0).mean, find(with("full"), "gamma", 0, 0).mean);
-  EXPECT_EQ(find(with("window:w=2"), "log10_tightness.T2.3", 0).verdict, "condition fails: tokens see different keys");
-  EXPECT_EQ(find(with("bigbird:w=2,global=0"), "log10_tightness.certified", 0).verdict,
-            "condition fails: tokens see different keys");
-  EXPECT_EQ(find(with("window:w=5"), "log10_tightness.certified", 0).verdict.find("condition fails"),
-            std::string::npos);
+  EXPECT_EQ(find(with("window:w=2"), "log10_tightness.T2.3", 0).reason, Reason::kDifferentKeys);
+  EXPECT_EQ(find(with("bigbird:w=2,global=0"), "log10_tightness.certified", 0).reason, Reason::kDifferentKeys);
+  EXPECT_EQ(find(with("window:w=5"), "log10_tightness.certified", 0).reason, Reason::kNone);
   for (const char* kind : {"linformer:k=4", "linformer:k=4,pooled=1", "nystrom:m=4", "performer:m=4"}) {
     try {
       with(kind);
@@ -324,7 +331,7 @@ TEST(Bounds, WhatASkipKeeps) {
   const Result result = bounds(std::vector<std::string>{"san:layers=3,heads=2,dim=16,vocab=30,std=0.05"}, options);
   for (Index b = 0; b < 3; ++b) {
     const Row& row = find(result, "log10_tightness.lower", b);
-    EXPECT_EQ(row.verdict, "applies and holds");
+    EXPECT_EQ(row.status, Status::kHolds);
     EXPECT_LE(row.mean.value(), 1e-9);
     EXPECT_GT(row.mean.value(), -0.1);
   }

@@ -39,7 +39,7 @@ std::vector<Recorder<T>> recorded(const Variant& variant, const std::vector<Samp
   return recorders;
 }
 
-CaptureOptions small() {
+CaptureOptions small_capture() {
   CaptureOptions options;
   options.seed = 5;
   options.input.n_samples = 3;
@@ -51,7 +51,7 @@ CaptureOptions small() {
 TEST(Capture, WritesWhatTheForwardPassMakes) {
   const TempDir dir;
   const auto path = dir.path() / "out.safetensors";
-  const Captured captured = capture(kModel, path, small());
+  const Captured captured = capture(kModel, path, small_capture());
   const auto file = SafetensorsFile::open(path);
   ASSERT_EQ(captured.tensors.size(), 3U);
   EXPECT_EQ(captured.n_bytes, std::filesystem::file_size(path));
@@ -93,7 +93,7 @@ TEST(Capture, SelectsLayersPositionsAndVariants) {
   const TempDir dir;
   const auto whole_path = dir.path() / "whole.safetensors";
   const auto part_path = dir.path() / "part.safetensors";
-  CaptureOptions options = small();
+  CaptureOptions options = small_capture();
   options.precision = Precision::kF64;
   options.variants = {variant_named("full"), variant_named("san")};
   capture(kModel, whole_path, options);
@@ -131,7 +131,7 @@ TEST(Capture, SelectsLayersPositionsAndVariants) {
 TEST(Capture, ShorterSamplesAreFollowedByZeros) {
   const TempDir dir;
   const auto path = dir.path() / "out.safetensors";
-  CaptureOptions options = small();
+  CaptureOptions options = small_capture();
   options.input = {};
   options.input.ids = dir.file("ids.json", "[[1, 2, 3], [4]]");
   capture(kModel, path, options);
@@ -148,7 +148,7 @@ TEST(Capture, ShorterSamplesAreFollowedByZeros) {
 
 TEST(Capture, LongInputsComeInBlocks) {
   const TempDir dir;
-  CaptureOptions options = small();
+  CaptureOptions options = small_capture();
   options.input.n_samples = 1;
   options.input.n_tokens = 300;
   const auto one = dir.path() / "one.safetensors";
@@ -171,7 +171,7 @@ TEST(Capture, ImpossibleSelectionsLeaveNothingBehind) {
   const TempDir dir;
   const auto path = dir.path() / "out.safetensors";
   const auto refused = [&](const std::function<void(CaptureOptions&)>& spoil) {
-    CaptureOptions options = small();
+    CaptureOptions options = small_capture();
     spoil(options);
     try {
       capture(kModel, path, options);
@@ -211,7 +211,7 @@ TEST(Capture, DoesNotReplaceWhatItIsMadeFrom) {
 TEST(Capture, AFailureInTheMiddleLeavesTheOldFile) {
   const TempDir dir;
   const auto path = dir.file("out.safetensors", "before");
-  CaptureOptions options = small();
+  CaptureOptions options = small_capture();
   options.input.n_tokens = 4;
   EXPECT_THROW(capture("san:layers=3,heads=1,dim=64,norm=none,std=1000", path, options), Error);
   EXPECT_EQ(test::read_all(path), "before");
@@ -229,7 +229,7 @@ double metric(const Result& result, const std::string& name, const std::string& 
 TEST(Parity, WithItsOwnCaptureIsExact) {
   const TempDir dir;
   const auto path = dir.path() / "own.safetensors";
-  CaptureOptions options = small();
+  CaptureOptions options = small_capture();
   options.precision = Precision::kF64;
   capture(kModel, path, options);
   ParityOptions parity_options;
@@ -257,7 +257,7 @@ TEST(Parity, SamplesOfDifferentLengthAndPadding) {
   const TempDir dir;
   const std::string bert = std::string(RANKFALL_TEST_DATA) + "/families/bert";
   const auto path = dir.path() / "own.safetensors";
-  CaptureOptions options = small();
+  CaptureOptions options = small_capture();
   options.precision = Precision::kF64;
   options.input = {};
   options.input.ids = dir.file("ids.json", R"({"input_ids": [[1, 2, 3, 4, 5, 6, 7], [1, 2, 3]]})");

@@ -9,9 +9,9 @@
 namespace rankfall {
 namespace {
 
-std::string kind_of(const Result& result, const char* metric) {
+Status status_of(const Result& result, const char* metric) {
   const auto found = std::ranges::find(result.rows, metric, &Row::metric);
-  return found == result.rows.end() ? "absent" : found->kind;
+  return found == result.rows.end() ? Status::kMissing : found->status;
 }
 
 TEST(Doctor, ASoundMachineIsSound) {
@@ -19,12 +19,12 @@ TEST(Doctor, ASoundMachineIsSound) {
   const Result result = doctor();
   EXPECT_EQ(threads(), before);
   for (const Row& row : result.rows) {
-    EXPECT_NE(row.kind, "failed") << row.metric;
+    EXPECT_NE(row.status, Status::kFailed) << row.metric;
     EXPECT_FALSE(row.verdict.empty()) << row.metric;
   }
   for (const char* metric : {"doctor.random_numbers", "doctor.rounding", "doctor.subnormal_numbers",
                              "doctor.threads_agree", "doctor.reproducible"}) {
-    EXPECT_EQ(kind_of(result, metric), "check") << metric;
+    EXPECT_EQ(status_of(result, metric), Status::kPassed) << metric;
   }
 }
 
@@ -32,8 +32,8 @@ TEST(Doctor, AnotherRoundingIsFound) {
   ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
   const Result result = doctor();
   std::fesetround(FE_TONEAREST);
-  EXPECT_EQ(kind_of(result, "doctor.rounding"), "failed");
-  EXPECT_EQ(kind_of(result, "doctor.reproducible"), "failed");
+  EXPECT_EQ(status_of(result, "doctor.rounding"), Status::kFailed);
+  EXPECT_EQ(status_of(result, "doctor.reproducible"), Status::kFailed);
 }
 
 }  // namespace

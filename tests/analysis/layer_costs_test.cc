@@ -10,6 +10,7 @@
 #include "analysis/reference_layers.h"
 #include "base/random.h"
 #include "linalg/gemm.h"
+#include "result/prose_format.h"
 #include <rankfall/error.h>
 #include <rankfall/layer_costs.h>
 #include <rankfall/parallel.h>
@@ -213,7 +214,7 @@ TEST(LayerCosts, HasEveryLayerAndLength) {
         ASSERT_TRUE(row) << names[i];
         EXPECT_TRUE(row->std);
         EXPECT_EQ(row->n, 3);
-        EXPECT_THAT(row->verdict, testing::StartsWith("O("));
+        EXPECT_THAT(fmt::to_string(row->verdict), testing::StartsWith("O("));
       }
     }
   }
@@ -235,7 +236,7 @@ TEST(LayerCosts, CountsTheOperationsOfTheFormulas) {
   const Row* exponent = find_row(result, "full", "mixing.exponent", "flops", {});
   ASSERT_TRUE(exponent);
   EXPECT_NEAR(exponent->mean.value(), 2, 1e-12);
-  EXPECT_EQ(exponent->verdict, "O(n^2 d)");
+  EXPECT_EQ(fmt::to_string(exponent->verdict), "O(n^2 d)");
 }
 
 TEST(LayerCosts, RefusesWhatCannotBe) {

@@ -6,11 +6,13 @@
 #include <gmock/gmock.h>
 
 #include "analysis/lowrank_parts.h"
+#include "result/prose_format.h"
 #include <rankfall/error.h>
 #include <rankfall/lowrank.h>
 #include <rankfall/measure.h>
 #include <rankfall/parallel.h>
 #include <rankfall/report.h>
+#include <rankfall/sample.h>
 
 namespace rankfall {
 namespace {
@@ -98,7 +100,7 @@ TEST(Lowrank, EnergyAndRanksFitTogether) {
       EXPECT_EQ(row.kind, "eps=0.5");
       EXPECT_LT(*row.mean, 24);
     }
-    EXPECT_EQ(row.verdict, "");
+    EXPECT_EQ(row.status, Status::kNone);
   }
   for (const Row& row : rows_of(result, "attention.gap")) {
     const auto same = [&](const Row& other) { return other.layer == row.layer && other.head == row.head; };
@@ -142,7 +144,7 @@ TEST(Lowrank, LongInputsHaveLeadingValues) {
   EXPECT_TRUE(rows_of(result, "attention.rank.effective").empty());
   const auto ranks = rows_of(result, "attention.rank.numerical");
   ASSERT_EQ(ranks.size(), 2U);
-  EXPECT_EQ(ranks[0].verdict, "");
+  EXPECT_EQ(ranks[0].status, Status::kNone);
 }
 
 // Random Markov matrices: sigma_2 = 2 sqrt((e^(s^2) - 1) / n) for large n (Bai and Silverstein's edge of the centred
@@ -166,11 +168,11 @@ TEST(Lowrank, IndependentLogitsFallAsTheTheoremSays) {
     EXPECT_EQ(row.n, 4);
     if (row.kind == "independent") {
       EXPECT_NEAR(*row.mean, -0.5, 0.05);
-      EXPECT_THAT(row.verdict, HasSubstr("as the theorem says"));
+      EXPECT_THAT(fmt::to_string(row.verdict), HasSubstr("as the theorem says"));
     } else {
       // Eight channels a head carry no more than eight directions of logits: sigma_2 stays.
       EXPECT_GT(*row.mean, -0.3);
-      EXPECT_THAT(row.verdict, HasSubstr("slower"));
+      EXPECT_THAT(fmt::to_string(row.verdict), HasSubstr("slower"));
     }
   }
 }
@@ -188,12 +190,12 @@ TEST(Lowrank, SketchRowsAgreeWithEachOther) {
     EXPECT_LE(*lows[i].mean, *failures[i].mean);
     EXPECT_GE(*highs[i].mean, *failures[i].mean);
     EXPECT_EQ(failures[i].n, 60);
-    EXPECT_EQ(failures[i].verdict, *failures[i].k >= *failures[i].tokens ? "k >= n" : "");
+    EXPECT_EQ(failures[i].status, *failures[i].k >= *failures[i].tokens ? Status::kNoSaving : Status::kNone);
   }
   const auto needed = rows_of(result, "jl.k_needed");
   EXPECT_EQ(needed.size(), 3U * 2 * 3);
   for (const Row& row : needed) {
-    ASSERT_TRUE(row.mean || !row.verdict.empty());
+    ASSERT_TRUE(row.mean || row.status == Status::kNotFound);
     for (const Row& failure : failures) {
       if (failure.tokens != row.tokens || failure.kind != row.kind || failure.claim != row.claim) continue;
       if (!row.mean) {
@@ -207,7 +209,7 @@ TEST(Lowrank, SketchRowsAgreeWithEachOther) {
   EXPECT_EQ(rows_of(result, "jl.growth").size(), 6U);
   EXPECT_EQ(rows_of(result, "jl.k_claimed").size(), 3U);
   ASSERT_EQ(rows_of(result, "jl.statement").size(), 1U);
-  EXPECT_THAT(rows_of(result, "jl.statement")[0].verdict, StartsWith("at eps = 0.5, n = 64"));
+  EXPECT_THAT(fmt::to_string(rows_of(result, "jl.statement")[0].verdict), StartsWith("at eps = 0.5, n = 64"));
 }
 
 TEST(Lowrank, KindsAreCompared) {
@@ -240,7 +242,8 @@ TEST(Lowrank, KindsThatDoNotFitSayWhy) {
   for (const Row& row : rows) {
     if (row.layer) continue;
     ++refused;
-    EXPECT_THAT(row.verdict, HasSubstr("the model is causal"));
+    EXPECT_EQ(row.status, Status::kRefused);
+    EXPECT_THAT(fmt::to_string(row.verdict), HasSubstr("the model is causal"));
     EXPECT_FALSE(row.mean);
   }
   EXPECT_EQ(refused, 3);  // two Linformers and Nystrom

@@ -6,18 +6,19 @@
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
 #include <rankfall/parallel.h>
+#include <rankfall/sample.h>
 
 namespace rankfall {
 namespace {
 
-MeasureOptions small() {
+MeasureOptions small_measure() {
   MeasureOptions options;
   options.input.n_samples = 3;
   options.input.n_tokens = 12;
   return options;
 }
 
-const std::vector<std::string> kTiny = {"san:layers=4,heads=2,dim=16,std=0.2,mlp=24"};
+const std::vector<std::string> kTinyMeasured = {"san:layers=4,heads=2,dim=16,std=0.2,mlp=24"};
 
 const Row& find(const Result& result, std::string_view variant, Index layer, std::string_view metric,
                 std::optional<Index> head = std::nullopt) {
@@ -29,7 +30,7 @@ const Row& find(const Result& result, std::string_view variant, Index layer, std
 }
 
 TEST(Measure, OneRowPerVariantStateAndMetric) {
-  const Result result = measure(kTiny, small());
+  const Result result = measure(kTinyMeasured, small_measure());
   EXPECT_EQ(result.rows.size(), 4u * 5 * 10);
   for (const Row& row : result.rows) {
     EXPECT_EQ(row.n, 3);
@@ -39,7 +40,7 @@ TEST(Measure, OneRowPerVariantStateAndMetric) {
 }
 
 TEST(Measure, VariantsShareInputAndWeights) {
-  const Result result = measure(kTiny, small());
+  const Result result = measure(kTinyMeasured, small_measure());
   const double at_input = *find(result, "full", 0, "residual.frobenius").mean;
   for (const char* variant : {"san", "san+mlp", "san+skip"}) {
     EXPECT_EQ(*find(result, variant, 0, "residual.frobenius").mean, at_input);
@@ -47,7 +48,7 @@ TEST(Measure, VariantsShareInputAndWeights) {
 }
 
 TEST(Measure, NormsAreOrderedAsTheyMustBe) {
-  const Result result = measure(kTiny, small());
+  const Result result = measure(kTinyMeasured, small_measure());
   for (Index layer = 0; layer <= 4; ++layer) {
     for (const char* variant : {"full", "san"}) {
       const auto value = [&](const char* metric) { return *find(result, variant, layer, metric).mean; };
@@ -62,25 +63,26 @@ TEST(Measure, NormsAreOrderedAsTheyMustBe) {
 // The whole story: attention alone is dead at layer 2 and is marked so; with skips the residual lives.
 TEST(Measure, PureAttentionReachesTheFloorAndIsMarked) {
   const std::vector<std::string> models = {"bert-tiny@init"};
-  MeasureOptions options = small();
+  MeasureOptions options = small_measure();
   options.input.n_tokens = 64;
   const Result result = measure(models, options);
-  EXPECT_EQ(find(result, "san", 2, "relative_residual.composite").verdict, "rounding floor");
-  EXPECT_EQ(find(result, "san", 2, "residual.composite").verdict, "rounding floor");
-  EXPECT_EQ(find(result, "san", 1, "relative_residual.composite").verdict, "");
-  EXPECT_EQ(find(result, "full", 2, "relative_residual.composite").verdict, "");
+  EXPECT_EQ(find(result, "san", 2, "relative_residual.composite").status, Status::kRoundingFloor);
+  EXPECT_EQ(find(result, "san", 2, "residual.composite").status, Status::kRoundingFloor);
+  EXPECT_EQ(find(result, "san", 1, "relative_residual.composite").status, Status::kNone);
+  EXPECT_EQ(find(result, "full", 2, "relative_residual.composite").status, Status::kNone);
   EXPECT_GT(*find(result, "full", 2, "relative_residual.composite").mean, 0.4);
   options.precision = Precision::kF64;
   const Result exact = measure(models, options);
-  EXPECT_EQ(find(exact, "san", 2, "relative_residual.composite").verdict, "") << "double carries one layer more";
+  EXPECT_EQ(find(exact, "san", 2, "relative_residual.composite").status, Status::kNone)
+      << "double carries one layer more";
   EXPECT_NEAR(*find(exact, "san", 1, "relative_residual.composite").mean,
               *find(result, "san", 1, "relative_residual.composite").mean, 1e-6);
 }
 
 TEST(Measure, FurtherMetricsOnRequest) {
-  MeasureOptions options = small();
+  MeasureOptions options = small_measure();
   options.metrics = {"rank", "spectral", "attention"};
-  const Result result = measure(kTiny, options);
+  const Result result = measure(kTinyMeasured, options);
   for (Index layer = 0; layer <= 4; ++layer) {
     const auto value = [&](const char* metric) { return *find(result, "full", layer, metric).mean; };
     EXPECT_GE(value("rank.stable"), 1 - 1e-12);
@@ -104,7 +106,7 @@ TEST(Measure, FurtherMetricsOnRequest) {
 // Entropy and sink are sums over rows, over tiles where samples are long; with others P is whole. The numbers agree.
 TEST(Measure, MeasuresOfRowsEqualThoseOfTheWhole) {
   for (const Index n : {150, 1100}) {
-    MeasureOptions rows = small();
+    MeasureOptions rows = small_measure();
     rows.input.n_samples = 1;
     rows.input.n_tokens = n;
     rows.variants = {variant_named("full")};
@@ -128,10 +130,10 @@ TEST(Measure, MeasuresOfRowsEqualThoseOfTheWhole) {
 }
 
 TEST(Measure, SeedsGiveRowsEachAndOverAll) {
-  MeasureOptions options = small();
+  MeasureOptions options = small_measure();
   options.n_seeds = 3;
   options.seed = 40;
-  const Result result = measure(kTiny, options);
+  const Result result = measure(kTinyMeasured, options);
   std::map<std::uint64_t, double> means;
   for (const Row& row : result.rows) {
     if (row.variant == "san" && row.layer == 1 && row.metric == "cosine.mean" && row.seed) means[*row.seed] = *row.mean;
@@ -144,18 +146,18 @@ TEST(Measure, SeedsGiveRowsEachAndOverAll) {
   double sum = 0;
   for (const auto& [seed, mean] : means) sum += mean / 3;
   EXPECT_NEAR(*over.mean, sum, 1e-14);
-  MeasureOptions single = small();
+  MeasureOptions single = small_measure();
   single.seed = 41;
-  EXPECT_EQ(*find(measure(kTiny, single), "san", 1, "cosine.mean").mean, means[41]);
+  EXPECT_EQ(*find(measure(kTinyMeasured, single), "san", 1, "cosine.mean").mean, means[41]);
 }
 
 TEST(Measure, ResultsDoNotDependOnTheNumberOfThreads) {
-  MeasureOptions options = small();
+  MeasureOptions options = small_measure();
   options.metrics = {"all"};
   set_threads(1);
-  const Result one = measure(kTiny, options);
+  const Result one = measure(kTinyMeasured, options);
   set_threads(3);
-  const Result three = measure(kTiny, options);
+  const Result three = measure(kTinyMeasured, options);
   set_threads(2);
   ASSERT_EQ(one.rows.size(), three.rows.size());
   for (std::size_t i = 0; i < one.rows.size(); ++i) {
@@ -165,35 +167,35 @@ TEST(Measure, ResultsDoNotDependOnTheNumberOfThreads) {
 }
 
 TEST(Measure, OneTokenHasNoPairsAndNoResidual) {
-  MeasureOptions options = small();
+  MeasureOptions options = small_measure();
   options.input.n_tokens = 1;
-  const Result result = measure(kTiny, options);
+  const Result result = measure(kTinyMeasured, options);
   EXPECT_FALSE(find(result, "full", 1, "cosine.mean").mean.has_value());
   EXPECT_EQ(*find(result, "full", 1, "residual.composite").mean, 0);
-  EXPECT_EQ(find(result, "full", 1, "residual.composite").verdict, "exactly 0");
+  EXPECT_EQ(find(result, "full", 1, "residual.composite").status, Status::kExactlyZero);
   // Several tokens that rounding made equal are at the floor, even where the difference is no longer there at all.
   const std::vector<std::string> deep = {"san:layers=6,heads=2,dim=16,norm=none"};
-  const Result collapsed = measure(deep, small());
-  EXPECT_EQ(find(collapsed, "san", 6, "residual.composite").verdict, "rounding floor");
+  const Result collapsed = measure(deep, small_measure());
+  EXPECT_EQ(find(collapsed, "san", 6, "residual.composite").status, Status::kRoundingFloor);
 }
 
 TEST(Measure, MistakesAreNamed) {
-  MeasureOptions options = small();
+  MeasureOptions options = small_measure();
   options.metrics = {"rank.unstable"};
-  EXPECT_THROW(measure(kTiny, options), Error);
-  options = small();
+  EXPECT_THROW(measure(kTinyMeasured, options), Error);
+  options = small_measure();
   options.input.n_tokens = 0;
-  EXPECT_THROW(measure(kTiny, options), Error);
-  const std::vector<std::string> wrong = {kTiny[0], "nonsense@init"};
-  EXPECT_THROW(measure(wrong, small()), Error);
-  EXPECT_THROW(measure(std::vector<std::string>{}, small()), Error);
-  options = small();
+  EXPECT_THROW(measure(kTinyMeasured, options), Error);
+  const std::vector<std::string> wrong = {kTinyMeasured[0], "nonsense@init"};
+  EXPECT_THROW(measure(wrong, small_measure()), Error);
+  EXPECT_THROW(measure(std::vector<std::string>{}, small_measure()), Error);
+  options = small_measure();
   options.variants = paper_variants(true);
-  EXPECT_THROW(measure(kTiny, options), Error) << "the published code knows no san";
+  EXPECT_THROW(measure(kTinyMeasured, options), Error) << "the published code knows no san";
 }
 
 TEST(Measure, PaddedTokensChangeNothing) {
-  const Model model = open_model(kTiny[0], 0);
+  const Model model = open_model(kTinyMeasured[0], 0);
   std::vector<Sample> samples = random_samples(model.network, 1, 2, 10);
   MeasureOptions options;
   options.metrics = {"all"};

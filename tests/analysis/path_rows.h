@@ -27,8 +27,8 @@ struct Key {
 inline std::vector<const Row*> all(const Result& result, const Key& key) {
   std::vector<const Row*> rows;
   for (const Row& row : result.rows) {
-    if (row.metric == key.metric && row.layer == key.layer && row.length == key.length && row.origin == key.origin &&
-        row.kind == key.kind && row.k == key.k) {
+    if (row.metric == key.metric && row.layer == key.layer && row.length == key.length &&
+        (row.origin ? to_string(*row.origin) : "") == key.origin && row.kind == key.kind && row.k == key.k) {
       rows.push_back(&row);
     }
   }

@@ -6,6 +6,7 @@
 #include <rankfall/error.h>
 #include <rankfall/paths.h>
 #include <rankfall/report.h>
+#include <rankfall/sample.h>
 
 namespace rankfall {
 namespace {
@@ -99,7 +100,7 @@ TEST(Paths, SharesOfRoundingAreNone) {
       continue;
     }
     EXPECT_FALSE(row.mean.has_value()) << row.metric;
-    EXPECT_EQ(row.verdict, "rounding floor");
+    EXPECT_EQ(row.status, Status::kRoundingFloor);
     ++n;
   }
   EXPECT_GT(n, 12U);

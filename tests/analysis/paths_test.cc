@@ -1,16 +1,19 @@
 #include <cmath>
 #include <set>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "analysis/path_draws.h"
 #include "analysis/path_rows.h"
 #include "model/golden_cases.h"
+#include "result/prose_format.h"
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
 #include <rankfall/parallel.h>
 #include <rankfall/paths.h>
 #include <rankfall/report.h>
+#include <rankfall/sample.h>
 
 namespace rankfall {
 namespace {
@@ -133,7 +136,8 @@ TEST(Paths, HeadsAndTokensAgreeWithTheSums) {
   // Every path is listed here: those through a head add up to its share.
   double through = 0;
   for (const Row& row : result.rows) {
-    if (row.metric == "path.share.residual" && row.path.find("L2H1") != std::string::npos) through += row.mean.value();
+    if (row.metric == "path.share.residual" && std::ranges::count(*row.path, Head{2, 1}) > 0)
+      through += row.mean.value();
   }
   double head = 0;
   for (const Row& row : result.rows) {
@@ -154,17 +158,17 @@ TEST(Paths, TopIsExactForFewPathsAndABeamFindsTheSame) {
   const auto names = [](const Result& result) {
     std::vector<std::string> out;
     for (const Row& row : result.rows) {
-      if (row.metric == "path.norm.frobenius") out.push_back(row.origin + " " + row.path);
+      if (row.metric == "path.norm.frobenius") out.push_back(to_string(*row.origin) + " " + to_string(*row.path));
     }
     return out;
   };
   options.input.n_samples = 1;
   const Result exact = paths(models, options);
-  EXPECT_TRUE(exact.rows[0].verdict.starts_with("the heaviest of all "));
+  EXPECT_THAT(fmt::to_string(exact.rows[0].verdict), testing::StartsWith("the heaviest of all "));
   EXPECT_EQ(names(exact).size(), 12U);
   options.input.n_samples = 200;  // too many to enumerate
   const Result beam = paths(models, options);
-  EXPECT_EQ(beam.rows[0].verdict, "found with a beam of 64");
+  EXPECT_EQ(fmt::to_string(beam.rows[0].verdict), "found with a beam of 64");
   EXPECT_EQ(names(beam).size(), 12U);
   // The norms descend in either.
   for (const Result* result : {&exact, &beam}) {
@@ -193,7 +197,7 @@ TEST(Paths, ListIsEveryPath) {
         ++n;
         if (row.metric == "path.share.residual") residual += row.mean.value();
         if (row.metric == "path.share.projection") projection += row.mean.value();
-        if (row.origin == "embedding") names.insert(row.path);
+        if (row.origin == Origin{}) names.insert(to_string(*row.path));
       });
   EXPECT_EQ(names.size(), 256U);
   EXPECT_NEAR(residual, 1, 1e-12);

@@ -1,8 +1,10 @@
 #include <map>
 #include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "result/prose_format.h"
 #include <rankfall/counts.h>
 #include <rankfall/error.h>
 #include <rankfall/published.h>
@@ -79,10 +81,10 @@ TEST(Published, CurvesByNameAndState) {
   EXPECT_TRUE(published_curves("XLNet", "unknown", "mine").empty());
 }
 
-std::map<std::string, std::string> verdicts(const Result& result) {
-  std::map<std::string, std::string> out;
+std::map<std::string, Status> verdicts(const Result& result) {
+  std::map<std::string, Status> out;
   for (const Row& row : result.rows) {
-    if (row.metric == "agreement.verdict") out[row.claim] = row.verdict;
+    if (row.metric == "agreement.verdict") out[row.claim] = row.status;
   }
   return out;
 }
@@ -108,8 +110,8 @@ TEST(Published, TrainedCheckpointsAreComparedButNotJudged) {
   const auto verdict = std::ranges::find(found.rows, "agreement.verdict", &Row::metric);
   const auto evidence = std::ranges::find(found.rows, "agreement.evidence", &Row::metric);
   ASSERT_TRUE(verdict != found.rows.end() && evidence != found.rows.end());
-  EXPECT_EQ(verdict->kind, "no number");
-  EXPECT_TRUE(evidence->verdict.starts_with("mean distance 0.188 over 2 points")) << evidence->verdict;
+  EXPECT_EQ(verdict->status, Status::kMissing);
+  EXPECT_THAT(fmt::to_string(evidence->verdict), testing::StartsWith("mean distance 0.188 over 2 points"));
 }
 
 TEST(Published, AgreementIsJudgedFigureByFigure) {
@@ -131,19 +133,19 @@ TEST(Published, AgreementIsJudgedFigureByFigure) {
   std::vector<const Result*> results = {&curves, &boxes, &lengths};
   auto found = verdicts(agreement(results));
   ASSERT_EQ(found.size(), 3U);
-  EXPECT_EQ(found.at("Figure 2, BERT at initialisation"), "does not agree");
-  EXPECT_EQ(found.at("Figure 5, path lengths"), "agrees");
-  EXPECT_EQ(found.at("Box-plot of chained attention, BERT at initialisation"), "agrees");
+  EXPECT_EQ(found.at("Figure 2, BERT at initialisation"), Status::kDiffers);
+  EXPECT_EQ(found.at("Figure 5, path lengths"), Status::kAgrees);
+  EXPECT_EQ(found.at("Box-plot of chained attention, BERT at initialisation"), Status::kAgrees);
   boxes.rows[1].mean = 0.16 * 1.3;
   for (Row& row : lengths.rows) {
     if (row.metric == "published.deviation") row.mean = 1e-3;
   }
   found = verdicts(agreement(results));
-  EXPECT_EQ(found.at("Figure 5, path lengths"), "does not agree");
-  EXPECT_EQ(found.at("Box-plot of chained attention, BERT at initialisation"), "does not agree");
+  EXPECT_EQ(found.at("Figure 5, path lengths"), Status::kDiffers);
+  EXPECT_EQ(found.at("Box-plot of chained attention, BERT at initialisation"), Status::kDiffers);
   boxes.rows[1].mean = 0.16;
   boxes.rows[3].mean = 1e-5;
-  EXPECT_EQ(verdicts(agreement(results)).at("Box-plot of chained attention, BERT at initialisation"), "does not agree")
+  EXPECT_EQ(verdicts(agreement(results)).at("Box-plot of chained attention, BERT at initialisation"), Status::kDiffers)
       << "not at the floor";
 }
 

@@ -54,7 +54,7 @@ check "a measurement" 0 -- measure "${small[@]}"
 expect "only the result on standard output" grep -q 'relative residual' "$dir/out"
 expect "nothing on standard error" test ! -s "$dir/err"
 check "csv" 0 -- measure "${small[@]}" --format csv
-expect "csv header" grep -q '^model,variant,layer,head,metric,mean,std,n,seed' "$dir/out"
+expect "csv header" grep -q '^model,variant,layer,metric,mean,std,n' "$dir/out"
 expect "csv has a line per value" test "$(wc -l < "$dir/out")" -eq 121
 check "json" 0 -- measure "${small[@]}" --format json
 expect "no bare NaN" bash -c "! grep -qE 'NaN|Infinity' '$dir/out'"
@@ -216,11 +216,22 @@ expect "no plot unless asked for" bash -c "! grep -q 'float32 ╌' '$dir/out'"
 check "collapse with a plot" 0 -- collapse $deep --samples 2 --tokens 8 --plot
 expect "there it is" grep -q 'float32 ╌' "$dir/out"
 check "collapse of another depth" 0 -- collapse $deep --depth 30 --samples 2 --tokens 8 --variant san --format csv
-expect "as deep" grep -q ',30,,log10_residual.frobenius,-' "$dir/out"
-check "collapse of a checkpoint, repeated" 0 -- collapse "$families/bert" --ids "$families/bert/input.safetensors" --depth 7 --variant san --format json
+expect "as deep" grep -q ',30,log10_residual.frobenius,-' "$dir/out"
+check "collapse of a checkpoint, repeated" 0 -- collapse "$families/bert" --ids "$families/bert/input.safetensors" --depth 7 --variant san --rows all --format json
 expect "depth is in the manifest" grep -q '"depth": *7' "$dir/out"
 expect "each sample" grep -qE '"sample": ?1,' "$dir/out"
-check "collapse, less of it" 0 -- collapse $deep --samples 2 --tokens 8 --no-floats --no-samples --format csv
+check "collapse in means over samples" 0 -- collapse $deep --samples 2 --tokens 8 --format csv
+expect "no column of samples" bash -c "! head -n 1 '$dir/out' | grep -q sample"
+check "several seeds" 0 -- measure "${small[@]}" --seeds 2 --format csv -o "$dir/seeds.csv"
+expect "the highest level: means over seeds" bash -c "! head -n 1 '$dir/seeds.csv' | grep -q seed && grep -q ',seeds' '$dir/seeds.csv'"
+expect "the manifest stands beside a CSV file" grep -q '"command": "measure"' "$dir/seeds.manifest.json"
+check "one seed a row" 0 -- measure "${small[@]}" --seeds 2 --rows samples --format csv
+expect "a column of seeds" bash -c "head -n 1 '$dir/out' | grep -q ',seed,' && ! grep -q ',seeds' '$dir/out'"
+check "all rows" 0 -- measure "${small[@]}" --seeds 2 --rows all --format csv
+expect "both levels" bash -c "grep -q ',seeds' '$dir/out' && grep -q ',samples' '$dir/out'"
+check "no seeds to average" 2 'no means over seeds' -- measure "${small[@]}" --rows seeds --format csv
+check "an unknown level" 2 'rows' -- measure "${small[@]}" --rows heads --format csv
+check "collapse, less of it" 0 -- collapse $deep --samples 2 --tokens 8 --no-floats --format csv
 expect "no floats" bash -c "! grep -q ',f32,' '$dir/out'"
 check "collapse is a threshold" 5 "the condition holds" -- collapse $deep --samples 2 --tokens 8 --fail-if 'san:log10_relative_residual.composite@last<-50'
 check "collapse nowhere" 2 "" -- collapse $deep --depth 0
@@ -317,7 +328,7 @@ if [[ -x $(dirname "$rankfall")/rankfall-train ]]; then
   check "a training is not overwritten" 2 "--resume continues" -- train sort -o "$dir/sorted" "${tiny[@]}" --seeds 2
   check "nothing is left to do" 0 -- train sort -o "$dir/sorted" "${tiny[@]}" --seeds 2 --resume
   check "effectiveness" 0 -- effectiveness "$dir/sorted" --draws 2 --format csv
-  expect "of every kind" grep -qE '^[^,]*,,,,accuracy,.*,cumulative,' "$dir/out"
+  expect "of every kind" grep -qE '^[^,]*,accuracy,.*,cumulative' "$dir/out"
   check "effectiveness as a table" 0 -- effectiveness "$dir/sorted/seed-0" --draws 2
   expect "beside guessing" grep -q 'guessing by position' "$dir/out"
   check "a training is a model" 0 -- paths "$dir/sorted/seed-0" --ids "$dir/sorted/seed-0/task.safetensors" --samples 2

@@ -14,7 +14,7 @@ namespace rankfall {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 template <class T>
@@ -183,7 +183,7 @@ TEST(Norms, OfNothingAreZero) {
 TEST(Norms, ShowNanAndInfinity) {
   for (const Index at : {0, 3, 8}) {
     Matrix<double> x = random_matrix<double>(3, 9, 1);
-    x(1, at) = kNan;
+    x(1, at) = kNotANumber;
     const CentredNorms found = centred_norms<double>(x, {});
     for (const Norms& n : {found.state, found.residual, norms<double>(x)}) {
       EXPECT_TRUE(std::isnan(n.one) && std::isnan(n.inf) && std::isnan(n.frobenius) && std::isnan(n.composite()));

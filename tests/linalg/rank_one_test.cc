@@ -10,7 +10,7 @@
 namespace rankfall {
 namespace {
 
-Matrix<double> noise(Index rows, Index cols, unsigned seed) {
+Matrix<double> matrix_noise(Index rows, Index cols, unsigned seed) {
   std::srand(seed);
   return Matrix<double>::Random(rows, cols);
 }
@@ -29,7 +29,7 @@ RankOneDistance distance_of(const Matrix<double>& m) {
 TEST(RankOne, RatioIsThatOfTheSingularValues) {
   for (const Index rows : {1, 2, 5, 17}) {
     for (const Index cols : {2, 3, 9, 30}) {
-      const Matrix<double> m = noise(rows, cols, static_cast<unsigned>(rows * cols));
+      const Matrix<double> m = matrix_noise(rows, cols, static_cast<unsigned>(rows * cols));
       if (std::min(rows, cols) > 1) {
         EXPECT_NEAR(distance_of(m).ratio, ratio_of(m), 1e-13);
         EXPECT_GT(distance_of(m).remainder, 0);
@@ -49,8 +49,8 @@ TEST(RankOne, IsTheBestApproximationOfAKnownMatrix) {
 }
 
 TEST(RankOne, HasNoFloor) {
-  const RowVector<double> mean = noise(1, 12, 3).row(0);
-  Matrix<double> r = noise(7, 12, 4);
+  const RowVector<double> mean = matrix_noise(1, 12, 3).row(0);
+  Matrix<double> r = matrix_noise(7, 12, 4);
   r.rowwise() -= r.colwise().mean().eval();
   // Both formulas hold where they meet, and the small one scales.
   const RankOneDistance above = rank_one_distance(mean, r * 1e-6);
@@ -64,9 +64,9 @@ TEST(RankOne, HasNoFloor) {
 }
 
 TEST(RankOne, Float32HasTheFloorOfFloat32) {
-  const Matrix<double> m = noise(9, 9, 5);
+  const Matrix<double> m = matrix_noise(9, 9, 5);
   EXPECT_NEAR(rank_one_remainder_f32(m), distance_of(m).remainder, 1e-5);
-  const Matrix<double> one = noise(9, 1, 6) * noise(1, 9, 7);
+  const Matrix<double> one = matrix_noise(9, 1, 6) * matrix_noise(1, 9, 7);
   EXPECT_LT(rank_one_remainder_f32(one), 1e-5);
   EXPECT_GT(rank_one_remainder_f32(one), 1e-9);
 }

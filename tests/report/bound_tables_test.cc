@@ -9,10 +9,10 @@ namespace {
 
 using testing::HasSubstr;
 
-Result example() {
+Result bound_example() {
   Result result;
   result.command = "bounds";
-  const auto add = [&](const char* metric, Index layer, double mean, const char* verdict) -> Row& {
+  const auto add = [&](const char* metric, Index layer, double mean, Status status) -> Row& {
     Row& row = result.rows.emplace_back();
     row.model = "bert";
     row.variant = "san";
@@ -21,23 +21,24 @@ Result example() {
     row.mean = mean;
     row.n = 3;
     row.kind = "proved";
-    row.origin = "data";
-    row.verdict = verdict;
+    row.basis = Basis::kData;
+    row.status = status;
     return row;
   };
-  add("log10_tightness.dobrushin", 0, -0.25, "applies and holds");
-  add("log10_tightness.dobrushin", 1, -0.5, "vacuous");
-  add("log10_tightness.T2.2", 0, -7, "condition fails: range 3.1 > 1.256").head = 0;
-  add("log10_tightness.T2.2", 0, -5, "applies and holds").head = 1;
-  add("log10_tightness.T2.2", 1, 0.5, "applies and is violated").head = 0;
-  Row& theorem = add("theorem", 0, -0.25, "applies and holds in 3 of 6");
+  add("log10_tightness.dobrushin", 0, -0.25, Status::kHolds);
+  add("log10_tightness.dobrushin", 1, -0.5, Status::kVacuous);
+  add("log10_tightness.T2.2", 0, -7, Status::kNotApplicable).head = 0;
+  add("log10_tightness.T2.2", 0, -5, Status::kHolds).head = 1;
+  add("log10_tightness.T2.2", 1, 0.5, Status::kViolated).head = 0;
+  Row& theorem = add("theorem", 0, -0.25, Status::kHolds);
+  theorem.verdict = "applies and holds in 3 of 6";
   theorem.layer.reset();
   theorem.claim = "dobrushin";
   return result;
 }
 
 TEST(BoundTables, TheTightestHeadAndWhatBecameOfIt) {
-  const std::string text = to_table(example());
+  const std::string text = to_table(bound_example());
   EXPECT_THAT(text, HasSubstr("bert san"));
   EXPECT_THAT(text, testing::ContainsRegex("-0\\.25 +ok"));
   EXPECT_THAT(text, testing::ContainsRegex("-0\\.50 +vac"));
@@ -51,7 +52,8 @@ TEST(BoundTables, FitTheWidth) {
     TableOptions options;
     options.width = width;
     options.unicode = false;
-    for (const std::string& line : lines(to_table(example(), options))) EXPECT_LE(display_width(line), width) << line;
+    for (const std::string& line : lines(to_table(bound_example(), options)))
+      EXPECT_LE(display_width(line), width) << line;
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Result example() {
+Result json_example() {
   Result result;
   result.command = "measure";
   result.manifest = base_manifest();
@@ -41,7 +41,7 @@ Result example() {
 }
 
 TEST(Json, IsReadBackExactly) {
-  const Result result = example();
+  const Result result = json_example();
   const Result back = from_json(to_json(result), "test");
   EXPECT_EQ(back.command, result.command);
   EXPECT_EQ(back.manifest.entries, result.manifest.entries);
@@ -56,7 +56,7 @@ TEST(Json, IsReadBackExactly) {
 }
 
 TEST(Json, HasEveryColumnAndOneRowALine) {
-  const std::string text = to_json(example());
+  const std::string text = to_json(json_example());
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json.at("rankfall"), std::get<std::string>(*find(base_manifest(), "rankfall")));
   EXPECT_FALSE(json.at("manifest").contains("rankfall"));
@@ -144,7 +144,7 @@ TEST(Json, HostileTextIsAnError) {
 }
 
 TEST(Json, EveryCutIsAnErrorOrAResult) {
-  const std::string text = to_json(example());
+  const std::string text = to_json(json_example());
   for (std::size_t n = 0; n + 2 < text.size(); ++n) EXPECT_NE(input_error(text.substr(0, n)), "no error") << n;
 }
 

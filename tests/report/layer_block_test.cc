@@ -58,7 +58,7 @@ TEST(LayerBlocks, AreAtTheFloorWhenAllRowsAre) {
   std::vector<Row> rows = {row("m", "v", 0, "x", 1), row("m", "v", 0, "x", 1), row("m", "v", 1, "x", 1)};
   rows[0].seed = 0;
   rows[1].seed = 1;
-  rows[1].verdict = rows[2].verdict = kRoundingFloor;
+  rows[1].status = rows[2].status = Status::kRoundingFloor;
   const auto out = blocks(rows);
   EXPECT_TRUE(out[0].by_seed);
   EXPECT_FALSE(out[0].cells[0][0].at_floor);
@@ -68,7 +68,7 @@ TEST(LayerBlocks, AreAtTheFloorWhenAllRowsAre) {
 TEST(LayerBlocks, IgnoreRowsThatNeedMoreThanALayer) {
   std::vector<Row> rows = {row("m", "v", 0, "x", 1), row("m", "v", 0, "x", 1), row("m", "v", 0, "x", 1)};
   rows[0].length = 3;
-  rows[1].origin = "embedding";
+  rows[1].origin = Origin{};
   rows[2].layer.reset();
   EXPECT_TRUE(blocks(rows).empty());
 }

@@ -36,7 +36,7 @@ inline Result measured(const std::string& model, const std::vector<std::string>&
       one.layer = layer;
       one.std = 0.02;
       one.n = 32;
-      if (dies) one.verdict = "rounding floor";
+      if (dies) one.status = Status::kRoundingFloor;
       result.rows.push_back(one);
       one.metric = "cosine.mean";
       one.mean = 0.5;
@@ -73,6 +73,7 @@ inline Result collapsed() {
   }
   Row decay = row("bert", "san", "decay", std::nullopt);
   decay.kind = "residual";
+  decay.status = Status::kDoublyExponential;
   decay.verdict = "doubly exponential: local exponent 3.00";
   result.rows.push_back(decay);
   return result;
@@ -91,7 +92,7 @@ inline Result walked() {
         Row& one = add(metric, std::string_view(origin) == "all" ? 1.0 / 3 : 1.0 / 6);
         one.layer = 2;
         one.length = length;
-        one.origin = origin;
+        one.origin = origin_from(origin);
       }
     }
     for (const char* kind : {"q1", "median", "q3"}) {
@@ -107,8 +108,8 @@ inline Result walked() {
     gram.k = 0;
     Row& top = add("path.share.residual", 0.2);
     top.length = length;
-    top.origin = length == 0 ? "mlp.1" : "embedding";
-    top.path = length == 0 ? "skips only" : length == 1 ? "L0H1" : "L0H0 L1H1";
+    top.origin = length == 0 ? Origin{Origin::Kind::kMlp, 1} : Origin{};
+    top.path = length == 0 ? Heads{} : length == 1 ? Heads{{0, 1}} : Heads{{0, 0}, {1, 1}};
     top.k = length + 1;
   }
   for (Index block = 0; block < 2; ++block) {
@@ -144,6 +145,7 @@ inline Result bounded() {
     Row one = row("bert", "san", "log10_tightness.T2.3", -8.0);
     one.layer = block;
     one.kind = "claimed";
+    one.status = Status::kHolds;
     one.verdict = "applies and holds";
     result.rows.push_back(one);
     one.metric = "log10_tightness.T2.2";
@@ -155,8 +157,15 @@ inline Result bounded() {
   }
   Row theorem = row("bert", "san", "theorem", std::nullopt);
   theorem.claim = "T2.3";
+  theorem.n = 3;
+  theorem.status = Status::kHolds;
   theorem.verdict = "applies and holds in 3 of 3; at best measured/bound = 10^-8.0";
   result.rows.push_back(theorem);
+  Row cases = row("bert", "san", "theorem.cases", 3.0);
+  cases.claim = "T2.3";
+  cases.n = 3;
+  cases.status = Status::kHolds;
+  result.rows.push_back(cases);
   return result;
 }
 
@@ -166,7 +175,11 @@ inline Result claims(const std::string& command) {
   for (const char* what : {command == "audit" ? "statement" : "criterion", "verdict", "evidence"}) {
     Row one = row("", "", command + "." + what, std::nullopt);
     one.claim = "01 one";
-    one.verdict = std::string_view(what) == "verdict" ? (command == "audit" ? "holds (proved)" : "agrees") : "words";
+    one.verdict = "words";
+    if (std::string_view(what) == "verdict") {
+      one.status = command == "audit" ? Status::kHolds : Status::kAgrees;
+      one.verdict = command == "audit" ? "holds (proved)" : "agrees";
+    }
     result.rows.push_back(one);
   }
   return result;
@@ -247,7 +260,7 @@ inline Result low_rank() {
       of_head("attention.entropy", 3.5);
       Row& rank = of_head("attention.rank.numerical", 12);
       rank.kind = "eps=0.1";
-      rank.verdict = "at least";
+      rank.status = Status::kAtLeast;
       for (const Index k : {1, 2, 4, 16}) {
         of_head("attention.singular", 1.0 / static_cast<double>(k)).k = k;
         of_head("attention.energy", k == 1 ? 0.6 : 0.9).k = k;
@@ -271,7 +284,7 @@ inline Result low_rank() {
   for (const Index n : {64, 256}) {
     Row& claimed = add("jl.k_claimed", n == 64 ? 167 : 222);
     claimed.tokens = n;
-    if (n == 64) claimed.verdict = "k >= n";
+    if (n == 64) claimed.status = Status::kNoSaving;
   }
   for (const char* claim : {"relative", "norms"}) {
     for (const char* kind : {"values", "gaussian"}) {
@@ -293,7 +306,9 @@ inline Result low_rank() {
         }
         Row& needed = of_kind("jl.k_needed", n == 64 ? std::optional(10.0) : std::nullopt);
         needed.tokens = n;
-        if (n == 256) needed.verdict = "k >= n: above 1024 n";
+        if (n != 256) continue;
+        needed.status = Status::kNotFound;
+        needed.k = 1024 * n;
       }
       of_kind("jl.growth", 0.2).verdict = "it grows like log n";
     }
@@ -311,6 +326,7 @@ inline Result low_rank() {
   for (const std::string kind : {"linformer:k=32", "performer:m=32"}) {
     Row& refused = add("state.distance", std::nullopt);
     refused.variant = kind;
+    refused.status = Status::kRefused;
     refused.verdict = "attention " + kind + ": positions are relative";
   }
   return result;

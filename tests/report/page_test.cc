@@ -172,7 +172,7 @@ TEST(Page, LowRankHasItsFigures) {
   ASSERT_NE(needs, nullptr);
   ASSERT_EQ(needs->panels.size(), 2U);
   EXPECT_EQ(needs->panels[0].data.rows.size(), 2U + 2U + 2U);
-  EXPECT_THAT(needs->notes, testing::Contains("the printed form does not hold"));
+  EXPECT_THAT(needs->notes, testing::Contains("bert full: the printed form does not hold"));
   EXPECT_THAT(find_figure(page, "The second singular value")->caption, HasSubstr("independent -0.50 ± 0.01"));
   ASSERT_EQ(find_figure(page, "Other kinds of attention")->tables.size(), 1U);
   ASSERT_EQ(page.summary.size(), 2U);
@@ -210,8 +210,8 @@ TEST(Page, IndicesBeyondAnyNetworkCostNothing) {
   Result result = walked();
   for (Row& one : result.rows) {
     if (one.metric == "path.share.residual") {
-      one.path = "L9223372036854775807H9223372036854775807 > L0H1";
-      one.origin = "mlp.9223372036854775807";
+      one.path = Heads{{INT64_MAX, INT64_MAX}, {0, 1}};
+      one.origin = Origin{Origin::Kind::kMlp, INT64_MAX};
     }
     if (one.metric == "head.share.residual") one.layer = one.head = INT64_MAX;
   }

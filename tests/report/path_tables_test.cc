@@ -33,7 +33,7 @@ Result by_length() {
         for (Row* row : {&result.rows[result.rows.size() - 2], &share}) {
           row->layer = layer;
           row->length = k;
-          row->origin = origin;
+          row->origin = origin_from(origin);
         }
       }
     }
@@ -101,8 +101,8 @@ TEST(PathTables, HeaviestPathsInTheirOrder) {
     for (const char* metric : {"path.norm.frobenius", "path.share.residual"}) {
       Row& row = add(result, metric, k == 1 ? 8.5 : 0.25);
       row.k = k;
-      row.origin = "mlp.1";
-      row.path = k == 1 ? "skips only" : "L2H5 > L3H0";
+      row.origin = Origin{Origin::Kind::kMlp, 1};
+      row.path = k == 1 ? Heads{} : Heads{{2, 5}, {3, 0}};
       row.verdict = "found with a beam of 64";
     }
   }

@@ -44,7 +44,7 @@ TEST(PlainTable, FitsTheWidth) {
     Row& row = rows[i];
     row.model = std::string(200, 'm') + std::to_string(i);
     row.variant = std::string(50, 'v') + std::to_string(i);
-    row.origin = "x\x1b[31m" + std::to_string(i);
+    row.kind = "x\x1b[31m" + std::to_string(i);
     row.verdict = std::string(30, 'w') + std::to_string(i);
     row.mean = 0.123456789 + static_cast<double>(i);
     row.sample = row.length = row.tokens = row.k = static_cast<Index>(i) + 1'000'000'000'000'000;

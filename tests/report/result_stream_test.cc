@@ -11,7 +11,7 @@
 namespace rankfall {
 namespace {
 
-Result example() {
+Result path_list() {
   Result result;
   result.command = "paths";
   add(result.manifest, "seed", std::uint64_t{3});
@@ -20,11 +20,16 @@ Result example() {
       Row& row = result.rows.emplace_back();
       row.model = "a, \"b\"";
       row.metric = metric;
-      row.path = "L" + std::to_string(i) + "H0";
-      row.origin = "embedding";
+      row.path = Heads{{static_cast<Index>(i), 0}};
+      row.origin = Origin{};
       row.mean = 0.5 * i;
+      row.variant = "full";
+      row.length = 1;
     }
   }
+  // A value in every column that rows of paths may have.
+  result.rows.back().status = Status::kRoundingFloor;
+  result.rows.back().verdict = "rounding floor";
   return result;
 }
 
@@ -37,16 +42,16 @@ std::string streamed(const Result& result, Format format) {
 }
 
 TEST(ResultStream, WritesWhatTheWholeResultGives) {
-  EXPECT_EQ(streamed(example(), Format::kCsv), to_csv(example()));
-  EXPECT_EQ(streamed(example(), Format::kJson), to_json(example()));
-  Result empty = example();
+  EXPECT_EQ(streamed(path_list(), Format::kCsv), to_csv(path_list()));
+  EXPECT_EQ(streamed(path_list(), Format::kJson), to_json(path_list()));
+  Result empty = path_list();
   empty.rows.clear();
-  EXPECT_EQ(streamed(empty, Format::kCsv), to_csv(empty));
+  EXPECT_EQ(std::ranges::count(streamed(empty, Format::kCsv), '\n'), 1);
   EXPECT_EQ(streamed(empty, Format::kJson), to_json(empty));
 }
 
 TEST(ResultStream, TableHasALineAPath) {
-  const std::string text = streamed(example(), Format::kTable);
+  const std::string text = streamed(path_list(), Format::kTable);
   EXPECT_EQ(std::ranges::count(text, '\n'), 4);
   EXPECT_NE(text.find("norm.frobenius"), std::string::npos);
   EXPECT_NE(text.find("L2H0"), std::string::npos);
@@ -56,18 +61,19 @@ TEST(ResultStream, AFileAppearsWhenItIsComplete) {
   const auto file = std::filesystem::temp_directory_path() / "rankfall_result_stream_test.csv";
   std::filesystem::remove(file);
   {
-    ResultStream stream(example(), Format::kCsv, file);
-    for (int i = 0; i < 10000; ++i) stream.add(example().rows[0]);
+    ResultStream stream(path_list(), Format::kCsv, file);
+    for (int i = 0; i < 10000; ++i) stream.add(path_list().rows[0]);
   }
   EXPECT_FALSE(std::filesystem::exists(file));
-  ResultStream stream(example(), Format::kCsv, file);
-  for (const Row& row : example().rows) stream.add(row);
+  ResultStream stream(path_list(), Format::kCsv, file);
+  for (const Row& row : path_list().rows) stream.add(row);
   stream.finish();
   std::ostringstream text;
   text << std::ifstream(file).rdbuf();
-  EXPECT_EQ(text.str(), to_csv(example()));
+  EXPECT_EQ(text.str(), to_csv(path_list()));
+  EXPECT_TRUE(std::filesystem::remove(manifest_file(file)));
   std::filesystem::remove(file);
-  EXPECT_THROW(ResultStream(example(), Format::kCsv, std::filesystem::path("/no/such/folder/x.csv")), Error);
+  EXPECT_THROW(ResultStream(path_list(), Format::kCsv, std::filesystem::path("/no/such/folder/x.csv")), Error);
 }
 
 }  // namespace

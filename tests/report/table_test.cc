@@ -24,11 +24,11 @@ Row row(const std::string& model, const std::string& variant, Index layer, const
   row.metric = metric;
   row.mean = mean;
   row.n = 32;
-  row.verdict = mean < 1e-6 ? "rounding floor" : "";
+  row.status = mean < 1e-6 ? Status::kRoundingFloor : Status::kNone;
   return row;
 }
 
-Result example() {
+Result table_example() {
   Result result;
   result.command = "measure";
   add(result.manifest, "precision", "f32");
@@ -42,7 +42,8 @@ Result example() {
 }
 
 TEST(Table, ShowsAtAGlanceWhoIsDead) {
-  EXPECT_EQ(to_table(example()), R"(bert  relative residual: ‖X − 1·mean‖ / ‖X‖, composite norm √(‖·‖₁ ‖·‖∞) · n = 32
+  EXPECT_EQ(to_table(table_example()),
+            R"(bert  relative residual: ‖X − 1·mean‖ / ‖X‖, composite norm √(‖·‖₁ ‖·‖∞) · n = 32
 
 layer  full                          san
     0  0.600 ████████████             0.600  ████████████
@@ -58,7 +59,7 @@ san   reaches the float32 rounding floor at layer 2 (0.60 → 0.018 → 1.9e-07)
 }
 
 TEST(Table, IsPureAsciiWhenAsked) {
-  Result result = example();
+  Result result = table_example();
   result.rows[0].variant = "größe";
   const std::string text = to_table(result, {.metrics = {kRelative, "rank.stable"}, .unicode = false});
   EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); })) << text;
@@ -66,8 +67,8 @@ TEST(Table, IsPureAsciiWhenAsked) {
 }
 
 TEST(Table, HasEscapesOnlyWithColour) {
-  EXPECT_EQ(to_table(example()).find('\x1b'), std::string::npos);
-  std::string coloured = to_table(example(), {.metrics = {}, .colour = true});
+  EXPECT_EQ(to_table(table_example()).find('\x1b'), std::string::npos);
+  std::string coloured = to_table(table_example(), {.metrics = {}, .colour = true});
   EXPECT_NE(coloured.find('\x1b'), std::string::npos);
   // Without its escapes (and the spaces they hide at the ends of lines) it is the same text.
   for (std::size_t at = 0; (at = coloured.find('\x1b')) != std::string::npos;) {
@@ -78,7 +79,7 @@ TEST(Table, HasEscapesOnlyWithColour) {
     line.erase(line.find_last_not_of(' ') + 1);
     trimmed += line + '\n';
   }
-  EXPECT_EQ(trimmed, to_table(example()) + '\n');
+  EXPECT_EQ(trimmed, to_table(table_example()) + '\n');
 }
 
 TEST(Table, FitsAnyWidth) {
@@ -91,7 +92,7 @@ TEST(Table, FitsAnyWidth) {
       for (Index head = 0; head < 3; ++head) {
         result.rows.push_back(row("m", variant, layer, "attention.entropy", -1.2345e-5 * static_cast<double>(head)));
         result.rows.back().head = head;
-        result.rows.back().verdict = "";
+        result.rows.back().status = Status::kNone;
       }
     }
   }
@@ -114,7 +115,7 @@ TEST(Table, PrintsEveryLayer) {
 }
 
 TEST(Table, NeutralisesHostileNames) {
-  Result result = example();
+  Result result = table_example();
   for (Row& r : result.rows) {
     r.model = "evil\x1b]0;title\x07\n\xc2\x9b\xe2\x80\xae\xff";
     r.variant += "\x1b[2J\r";
@@ -127,7 +128,7 @@ TEST(Table, NeutralisesHostileNames) {
 }
 
 TEST(Table, HidesSingleSeedsBesideTheirSummary) {
-  Result result = example();
+  Result result = table_example();
   result.rows.push_back(row("bert", "full", 0, kRelative, 0.999));
   result.rows.back().seed = 3;
   EXPECT_THAT(to_table(result), Not(HasSubstr("0.999")));
@@ -143,7 +144,7 @@ TEST(Table, OfSingleSeedsAloneIsTheirMeanAndRange) {
 }
 
 TEST(Table, ShowsAllMetricsWithoutTheDefaultOne) {
-  Result result = example();
+  Result result = table_example();
   std::erase_if(result.rows, [](const Row& r) { return r.metric == kRelative; });
   result.rows.push_back(row("bert", "full", 0, "cosine.mean", 0.5));
   const std::string text = to_table(result);
@@ -164,7 +165,7 @@ TEST(Table, FallsBackToPlainRows) {
 }
 
 TEST(Table, AbsentValuesAreDashes) {
-  Result result = example();
+  Result result = table_example();
   result.rows[0].mean.reset();
   result.rows[3].mean = std::numeric_limits<double>::quiet_NaN();
   const std::string text = to_table(result);

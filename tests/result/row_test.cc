@@ -1,6 +1,7 @@
 #include "result/row.h"
 
 #include <limits>
+#include <map>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -13,7 +14,7 @@ TEST(Columns, AreThoseOfTheDesignInOrder) {
   for (const Column& column : columns()) names.emplace_back(column.name);
   EXPECT_THAT(names, testing::ElementsAre("model", "variant", "layer", "head", "metric", "mean", "std", "n", "seed",
                                           "sample", "length", "origin", "path", "step", "kind", "claim", "tokens", "k",
-                                          "verdict", "exact"));
+                                          "basis", "status", "reason", "text", "verdict", "exact"));
 }
 
 TEST(Columns, OfAnEmptyRowAreAbsent) {
@@ -25,10 +26,21 @@ TEST(Columns, OfAnEmptyRowAreAbsent) {
 TEST(Columns, GetWhatWasSet) {
   Row row;
   for (const Column& column : columns()) {
-    const bool is_text = column.expected == "text";
-    const CellValue value = is_text ? CellValue("x") : CellValue(std::uint64_t{7});
+    const std::map<std::string_view, std::string> words = {{"basis", "data"},
+                                                           {"status", "not_carried"},
+                                                           {"reason", "gated_mlp"},
+                                                           {"origin", "mlp.3"},
+                                                           {"path", "L2H5 > L7H0"}};
+    const auto word = words.find(column.name);
+    const bool is_text = column.expected == "text" || word != words.end();
+    const CellValue value = word != words.end() ? CellValue(word->second)
+                            : is_text           ? CellValue("x")
+                                                : CellValue(std::uint64_t{7});
     EXPECT_TRUE(column.set(row, value)) << column.name;
     EXPECT_FALSE(column.set(row, is_text ? CellValue(1.5) : CellValue("x"))) << column.name;
+    if (word != words.end()) {
+      EXPECT_FALSE(column.set(row, CellValue("x"))) << column.name;
+    }
     EXPECT_FALSE(std::holds_alternative<std::monostate>(column.get(row))) << column.name;
     Row other;
     EXPECT_TRUE(column.set(other, column.get(row))) << column.name;
@@ -40,6 +52,11 @@ TEST(Columns, GetWhatWasSet) {
   EXPECT_EQ(row.mean, 7.0);
   EXPECT_EQ(row.seed, 7U);
   EXPECT_EQ(row.exact, "x");
+  EXPECT_EQ(row.status, Status::kNotCarried);
+  EXPECT_EQ(row.reason, Reason::kGatedMlp);
+  EXPECT_EQ(row.basis, Basis::kData);
+  EXPECT_EQ(row.origin, (Origin{Origin::Kind::kMlp, 3}));
+  EXPECT_EQ(row.path, (Heads{{2, 5}, {7, 0}}));
 }
 
 TEST(Columns, NumbersThatAreNotFiniteAreAbsent) {

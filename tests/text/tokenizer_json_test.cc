@@ -19,7 +19,7 @@ using test::input_error;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const fs::path kTokenizers = fs::path(RANKFALL_TEST_DATA) / "tokenizers";
+const fs::path kTokenizerFolders = fs::path(RANKFALL_TEST_DATA) / "tokenizers";
 
 Pieces encoded(const TokenizerParts& parts, std::string_view text) {
   Pieces out;
@@ -30,7 +30,7 @@ Pieces encoded(const TokenizerParts& parts, std::string_view text) {
 
 void expect_reference(const char* name, const json& file) {
   const TokenizerParts parts = parse_tokenizer_json(file.dump(), "f");
-  for (const auto& c : json::parse(std::ifstream(kTokenizers / name / "cases.json"))) {
+  for (const auto& c : json::parse(std::ifstream(kTokenizerFolders / name / "cases.json"))) {
     const auto text = c["text"].get<std::string>();
     Pieces expected;
     for (const Piece& piece : parts.front) expected.ids.push_back(piece.id);
@@ -49,7 +49,7 @@ TEST(TokenizerJson, WordPiece) {
   for (const bool lower : {true, false}) {
     const char* name = lower ? "bert-uncased" : "bert-cased";
     json vocabulary = json::object();
-    std::ifstream lines(kTokenizers / name / "vocab.txt");
+    std::ifstream lines(kTokenizerFolders / name / "vocab.txt");
     int n = 0;
     for (std::string line; std::getline(lines, line);) vocabulary[line] = n++;
     const json file = {
@@ -70,10 +70,10 @@ TEST(TokenizerJson, WordPiece) {
 TEST(TokenizerJson, ByteLevelPairs) {
   for (const bool roberta : {false, true}) {
     const char* name = roberta ? "roberta" : "gpt2";
-    const json vocabulary = json::parse(std::ifstream(kTokenizers / name / "vocab.json"));
+    const json vocabulary = json::parse(std::ifstream(kTokenizerFolders / name / "vocab.json"));
     json merges = json::array();
     json merges_as_lists = json::array();
-    std::ifstream lines(kTokenizers / name / "merges.txt");
+    std::ifstream lines(kTokenizerFolders / name / "merges.txt");
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with("#version") || line.empty()) continue;
       merges.push_back(line);
@@ -148,7 +148,7 @@ TEST(TokenizerJson, Unigram) {
   json vocabulary = json::array();
   std::string replacements;
   int end_id = -1;
-  for (const auto& [number, bytes] : fields(test::read_all(kTokenizers / "t5/spiece.model"))) {
+  for (const auto& [number, bytes] : fields(test::read_all(kTokenizerFolders / "t5/spiece.model"))) {
     if (number == 1) {
       std::string piece;
       float score = 0;

@@ -49,6 +49,7 @@ export function formatLog10(logarithm: number): NumberText {
 export function formatValue(value: Value, kind: ColumnKind): NumberText {
   if (value === null) return { text: MISSING, power: "" };
   if (typeof value === "string") return { text: value, power: "" };
+  if (typeof value === "object") return { text: value.text, power: "" };
   return kind === "log10" ? formatLog10(value) : formatNumber(value);
 }
 

@@ -63,7 +63,13 @@ export interface Panel {
 }
 
 export type ColumnKind = "text" | "number" | "log10" | "verdict";
-export type Value = string | number | null;
+export type Value = string | number | null | Badge;
+
+// Words with a sign.
+export interface Badge {
+  tone: Tone;
+  text: string;
+}
 
 export interface Column {
   name: string;

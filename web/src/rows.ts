@@ -19,7 +19,7 @@ export function visibleRows(dataset: Dataset, hidden: ReadonlySet<string>): Row[
 
 function csvField(value: Value): string {
   if (value === null) return "";
-  const text = String(value);
+  const text = typeof value === "object" ? value.text : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

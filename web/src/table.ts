@@ -4,7 +4,7 @@ import { download } from "./export";
 import { formatValue, numberNodes } from "./numbers";
 import type { Column, Dataset, Value } from "./page";
 import { toCsv } from "./rows";
-import { badge, verdictTone } from "./tone";
+import { badge } from "./tone";
 
 const PIECE = 500;
 const SHORT = 40; // rows that are shown without scrolling inside the page
@@ -15,8 +15,8 @@ function isNumeric(column: Column): boolean {
 
 function cell(value: Value, column: Column): HTMLTableCellElement {
   const made = element("td", isNumeric(column) ? { class: "numeric" } : {});
-  if (column.kind === "verdict" && value !== null) {
-    made.append(badge(verdictTone(String(value)), String(value)));
+  if (value !== null && typeof value === "object") {
+    made.append(badge(value.tone, value.text));
   } else {
     made.append(...numberNodes(formatValue(value, column.kind)));
     if (typeof value === "number") made.title = column.kind === "log10" ? `log10 = ${value}` : String(value);

@@ -245,11 +245,11 @@ function verdicts() {
       { name: "residual", title: "residual at the end", kind: "log10" },
     ],
     rows: [
-      ["Pure attention loses rank doubly exponentially", "holds", 52, 0.0123, -51234.2],
-      ["Skip connections prevent it", "holds for 3 of 3 models", 39, 1.2e-9, -0.2],
-      ["MLPs slow it down", "fails at layer 2", 39, 3.4e12, -3.2],
-      ["XLNet state 0 agrees with the published one", "disagrees by 6.1 standard deviations", 1, 0.0208, null],
-      ["Layer norm plays no role", "not decided", null, null, null],
+      ["Pure attention loses rank doubly exponentially", { tone: "good", text: "holds" }, 52, 0.0123, -51234.2],
+      ["Skip connections prevent it", { tone: "good", text: "holds for 3 of 3 models" }, 39, 1.2e-9, -0.2],
+      ["MLPs slow it down", { tone: "bad", text: "fails at layer 2" }, 39, 3.4e12, -3.2],
+      ["XLNet state 0 agrees with the published one", { tone: "bad", text: "disagrees by 6.1 standard deviations" }, 1, 0.0208, null],
+      ["Layer norm plays no role", { tone: "neutral", text: "not decided" }, null, null, null],
     ],
   };
 }

@@ -7,7 +7,6 @@ const { formatNumber, formatLog10, formatValue } = await load("numbers");
 const { visibleRows, toCsv } = await load("rows");
 const { recoloured, colourFor } = await load("palette");
 const { withoutSeriesLegends, withSeriesTitles } = await load("spec");
-const { verdictTone } = await load("tone");
 
 const written = ({ text, power }) => (power === "" ? text : `${text}^${power}`);
 
@@ -99,15 +98,6 @@ test("exported legends have the series' titles, however they are spelt", () => {
     shape: { field: "series", legend: null },
     size: { field: "n" },
   });
-});
-
-test("verdicts have a tone by their first word", () => {
-  assert.equal(verdictTone("holds for all"), "good");
-  assert.equal(verdictTone("Agrees"), "good");
-  assert.equal(verdictTone("violated at layer 2"), "bad");
-  assert.equal(verdictTone("disagrees"), "bad");
-  assert.equal(verdictTone("not decided; holds elsewhere"), "neutral");
-  assert.equal(verdictTone("failsafe"), "neutral");
 });
 
 test("the script cannot end its element", () => {

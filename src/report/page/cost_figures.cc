@@ -37,7 +37,7 @@ CurveChart cost_chart(const Rows& rows, const Cost& cost) {
     point.x = static_cast<double>(*row->tokens);
     point.series = row->variant;
     point.n = row->n;
-    point.note = row->verdict;
+    point.note = fmt::to_string(row->verdict);
     set_band(point, *row);
     point.value = row->mean;
     const double factor = cost.per_token ? cost.factor / point.x : cost.factor;
@@ -72,7 +72,7 @@ Dataset exponents_of(const Result& result) {
       if (is_new) order.emplace_back(row.model, row.variant);
       Exponents& of = place->second;
       of.values.at(c) = row.mean;
-      if (row.metric == "layer.exponent") (row.kind == "memory" ? of.memory : of.time) = row.verdict;
+      if (row.metric == "layer.exponent") (row.kind == "memory" ? of.memory : of.time) = fmt::to_string(row.verdict);
     }
   }
   Dataset table;

@@ -21,6 +21,7 @@ struct CurvePoint {
   std::optional<double> low, high;  // of a band or bar about it
   std::optional<Index> n;
   std::string note;
+  bool at_floor = false;  // rounding, not the network
 };
 
 // Curves over layers, lengths or steps: most charts of the page are of this kind.

@@ -33,7 +33,7 @@ CurveChart depth_chart(const Result& result, const std::string& model, std::stri
     point.source = source_name(row.kind);
     point.value = row.mean;
     point.n = row.n;
-    point.note = row.verdict;
+    point.note = fmt::to_string(row.verdict);
     chart.points.push_back(std::move(point));
   }
   return chart;
@@ -49,8 +49,8 @@ Dataset decay_table(const Result& result) {
   for (const Row& row : result.rows) {
     if (row.metric != "decay" && row.metric != "rounding_layer") continue;
     const bool decay = row.metric == "decay";
-    const std::string text =
-        decay || !row.mean ? row.verdict : fmt::format("off by more than 12 % from layer {} on", *row.mean);
+    const std::string text = decay || !row.mean ? fmt::to_string(row.verdict)
+                                                : fmt::format("off by more than 12 % from layer {} on", *row.mean);
     table.rows.push_back(
         {row.model, row.variant,
          decay ? (row.kind == "residual" ? "absolute residual" : "relative residual") : source_name(row.kind),
@@ -136,7 +136,7 @@ Figures bound_figures(const Result& result, const FigureContext& context) {
   // The distance of each bound from what it bounds, by block; of heads, the closest.
   struct Closest {
     std::optional<double> distance;
-    std::string verdict;
+    std::string note;
   };
   constexpr std::string_view kPrefix = "log10_tightness.";
   std::map<std::string, std::map<std::string, std::map<std::string, std::map<Index, Closest>>>> found;
@@ -150,7 +150,7 @@ Figures bound_figures(const Result& result, const FigureContext& context) {
     Closest& closest = found[row.model][row.variant][bound][*row.layer];
     if (closest.distance && *closest.distance <= -*row.mean) continue;
     closest.distance = -*row.mean;
-    closest.verdict = row.verdict;
+    closest.note = fmt::to_string(row.verdict);
   }
   Figure figure;
   figure.id = context.id + "-bounds";
@@ -184,7 +184,7 @@ Figures bound_figures(const Result& result, const FigureContext& context) {
           point.x = static_cast<double>(block);
           point.series = bound;
           point.value = closest.distance;
-          point.note = closest.verdict;
+          point.note = closest.note;
           chart.points.push_back(std::move(point));
         }
       }
@@ -198,7 +198,8 @@ Figures bound_figures(const Result& result, const FigureContext& context) {
                       {"verdict", "verdict", Kind::kVerdict}, {"n", "cases", Kind::kNumber}};
   for (const Row& row : result.rows) {
     if (row.metric != "theorem") continue;
-    theorems.rows.push_back({row.model, row.variant, row.claim, row.kind, cell(row.verdict), cell(row.n)});
+    theorems.rows.push_back({row.model, row.variant, row.claim, row.kind,
+                             Badge{tone_of(row.status), fmt::to_string(row.verdict)}, cell(row.n)});
   }
   if (!theorems.rows.empty()) figure.tables.push_back(std::move(theorems));
   if (figure.panels.empty() && figure.tables.empty()) return plain_figures(result, context);
@@ -210,7 +211,8 @@ namespace {
 // One line for each claim, from rows PREFIX.statement, PREFIX.verdict ...
 Dataset claim_table(const Result& result, const std::string& prefix, std::string_view statement) {
   struct Claim {
-    std::string statement, verdict, evidence;
+    std::string statement, evidence;
+    Badge verdict;
     std::optional<double> found;
     std::optional<Index> n;
   };
@@ -221,11 +223,12 @@ Dataset claim_table(const Result& result, const std::string& prefix, std::string
     order.add(row.claim);
     Claim& claim = claims[row.claim];
     const std::string_view what = std::string_view(row.metric).substr(prefix.size());
-    if (what == statement) claim.statement = row.verdict;
-    if (what == "evidence") claim.evidence = row.verdict;
+    if (what == statement) claim.statement = fmt::to_string(row.verdict);
+    if (what == "evidence") claim.evidence = fmt::to_string(row.verdict);
     if (what != "verdict") continue;
-    claim.verdict = row.verdict;
-    if (row.kind == "unexpected") claim.verdict = "unexpected: " + claim.verdict;
+    const bool unexpected = row.kind == "unexpected";
+    claim.verdict = {unexpected ? Tone::kBad : tone_of(row.status),
+                     fmt::format("{}{}", unexpected ? "unexpected: " : "", row.verdict)};
     claim.found = row.mean;
     claim.n = row.n;
   }
@@ -236,7 +239,7 @@ Dataset claim_table(const Result& result, const std::string& prefix, std::string
   for (const std::string& name : order.list()) {
     const Claim& claim = claims.at(name);
     table.rows.push_back(
-        {name, cell(claim.statement), cell(claim.verdict), cell(claim.evidence), cell(claim.found), cell(claim.n)});
+        {name, cell(claim.statement), claim.verdict, cell(claim.evidence), cell(claim.found), cell(claim.n)});
   }
   return table;
 }

@@ -133,7 +133,7 @@ Figures rank_maps(const std::vector<RowGroup>& groups, const FigureContext& cont
     std::map<std::string, Rows> by_eps;
     for (const Row* row : with_metric(group.rows, "attention.rank.numerical")) {
       if (row->layer && row->head) by_eps[row->kind].push_back(row);
-      lower = lower || !row->verdict.empty();
+      lower = lower || row->status == Status::kAtLeast;
     }
     for (const auto& [eps, rows] : by_eps) {
       Panel panel = head_panel(rows, "attention.rank.numerical");
@@ -237,8 +237,8 @@ Figures kinds_of_attention(const Result& result, const FigureContext& context) {
     if (row.layer) {
       models.add(row.model);
       kinds.add(row.variant);
-    } else if (!row.verdict.empty()) {
-      refused.rows.push_back({row.model, row.variant, row.verdict});
+    } else if (row.status == Status::kRefused) {
+      refused.rows.push_back({row.model, row.variant, fmt::to_string(row.verdict)});
     }
   }
   figure.series = numbered_series(kinds.list());
@@ -252,7 +252,7 @@ Figures kinds_of_attention(const Result& result, const FigureContext& context) {
         point.x = static_cast<double>(*row.layer);
         point.series = row.variant;
         if (*row.mean != 0) point.value = row.mean;  // 0 has no place on a logarithmic scale
-        point.note = *row.mean == 0 ? "exactly 0" : row.verdict;
+        point.note = *row.mean == 0 ? "exactly 0" : fmt::to_string(row.verdict);
         point.n = row.n;
         chart.points.push_back(std::move(point));
       }

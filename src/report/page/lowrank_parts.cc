@@ -67,7 +67,7 @@ Dataset exponents_table(const std::vector<RowGroup>& groups, std::string_view me
     for (const Row* row : with_metric(group.rows, metric)) {
       claims = claims || !row->claim.empty();
       table.rows.push_back({row->model, row->variant, cell(row->claim), cell(row->kind), cell(row->mean),
-                            cell(row->std), cell(row->verdict)});
+                            cell(row->std), cell(fmt::to_string(row->verdict))});
     }
   }
   if (!claims) table.columns[2].title.clear();

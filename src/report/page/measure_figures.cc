@@ -50,7 +50,8 @@ CurvePoint point_of(const Row& row, const std::string& series) {
   point.source = "rankfall";
   point.value = row.mean;
   point.n = row.n;
-  point.note = row.verdict;
+  point.note = fmt::to_string(row.verdict);
+  point.at_floor = row.status == Status::kRoundingFloor;
   set_band(point, row);
   return point;
 }
@@ -115,7 +116,7 @@ std::vector<std::string> notes_of(const MetricCurves& curves, const std::string&
   bool floor = false, bands = false;
   for (const CurvePoint& point : curves.points) {
     if (point.source == "rankfall") n.insert(point.n);
-    floor = floor || point.note == kRoundingFloor;
+    floor = floor || point.at_floor;
     bands = bands || point.low;
   }
   if (n.size() == 1 && *n.begin()) {

@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "result/prose_format.h"
 #include <rankfall/report.h>
 
 // What the report page shows, as plain data. web/src/page.ts has the same structures: the page is the script's reading
@@ -18,8 +19,18 @@ namespace rankfall {
 
 using Json = nlohmann::ordered_json;
 
+// Good, bad or neither: the page shows it by a sign and a colour.
+enum class Tone { kGood, kBad, kNeutral };
+Tone tone_of(Status status);
+
+// Words with a sign, for columns of kind kVerdict.
+struct Badge {
+  Tone tone = Tone::kNeutral;
+  std::string text;
+};
+
 // monostate: absent.
-using PageCell = std::variant<std::monostate, double, std::string>;
+using PageCell = std::variant<std::monostate, double, std::string, Badge>;
 
 struct PageColumn {
   enum class Kind { kText, kNumber, kLog10, kVerdict };
@@ -65,7 +76,6 @@ struct Section {
 };
 
 struct Answer {
-  enum class Tone { kGood, kBad, kNeutral };
   std::string question, answer;
   Tone tone = Tone::kNeutral;
 };

@@ -22,13 +22,13 @@ const char* kind_name(PageColumn::Kind kind) {
   return "text";
 }
 
-const char* tone_name(Answer::Tone tone) {
+const char* tone_name(Tone tone) {
   switch (tone) {
-    case Answer::Tone::kGood:
+    case Tone::kGood:
       return "good";
-    case Answer::Tone::kBad:
+    case Tone::kBad:
       return "bad";
-    case Answer::Tone::kNeutral:
+    case Tone::kNeutral:
       return "neutral";
   }
   return "neutral";
@@ -41,6 +41,7 @@ Json to_json(const PageCell& cell) {
     return *number;
   }
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+  if (const auto* badge = std::get_if<Badge>(&cell)) return {{"tone", tone_name(badge->tone)}, {"text", badge->text}};
   return nullptr;
 }
 
@@ -112,6 +113,22 @@ std::string to_text(const ManifestValue& value) {
 }
 
 }  // namespace
+
+Tone tone_of(Status status) {
+  switch (status) {
+    case Status::kHolds:
+    case Status::kMeasured:
+    case Status::kAgrees:
+    case Status::kPassed:
+      return Tone::kGood;
+    case Status::kViolated:
+    case Status::kDiffers:
+    case Status::kFailed:
+      return Tone::kBad;
+    default:
+      return Tone::kNeutral;
+  }
+}
 
 std::string panel_id(const Figure& figure, std::size_t panel) {
   return figure.panels.size() == 1 ? figure.id : fmt::format("{}-{}", figure.id, panel + 1);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -16,36 +15,25 @@ namespace {
 
 using Kind = PageColumn::Kind;
 
-struct Head {
-  Index block = 0, head = 0;
-};
-
 // Blocks and heads beyond this are no network's; a file may say anything.
 constexpr Index kMostBlocks = 100'000;
 
 bool is_place(Index index) { return index >= 0 && index < kMostBlocks; }
 
-// "L2H5 > L7H0"; anything else in it is passed over.
-std::vector<Head> heads_of(std::string_view path) {
-  std::vector<Head> heads;
-  for (std::size_t at = path.find('L'); at != std::string_view::npos; at = path.find('L', at + 1)) {
-    Head head;
-    const char* end = path.data() + path.size();
-    const auto block = std::from_chars(path.data() + at + 1, end, head.block);
-    if (block.ec != std::errc{} || block.ptr == end || *block.ptr != 'H') continue;
-    if (std::from_chars(block.ptr + 1, end, head.head).ec != std::errc{}) continue;
-    if (is_place(head.block) && is_place(head.head)) heads.push_back(head);
-  }
+// Those of a path that can be drawn.
+Heads drawn_heads(const Row& row) {
+  Heads heads = row.path.value_or(Heads{});
+  std::erase_if(heads, [](const Head& head) { return !is_place(head.block) || !is_place(head.head); });
   return heads;
 }
 
 // Where a path begins: the block whose MLP or bias it comes from, or -1.
-Index first_block(std::string_view origin) {
-  const auto dot = origin.find('.');
-  Index block = -1;
-  if (dot != std::string_view::npos) std::from_chars(origin.data() + dot + 1, origin.data() + origin.size(), block);
+Index first_block(const std::optional<Origin>& origin) {
+  const Index block = origin ? origin->block.value_or(-1) : -1;
   return is_place(block) ? block : -1;
 }
+
+std::string origin_name(const Row& row) { return row.origin ? to_string(*row.origin) : ""; }
 
 // Every index below n, or every second, fifth ... so that there are not many.
 std::vector<double> index_ticks(Index n, Index most) {
@@ -65,7 +53,7 @@ Figures path_pictures(const RowGroup& group, const FigureContext& context, std::
     if (row->layer && is_place(*row->layer)) n_blocks = std::max(n_blocks, *row->layer + (row->head ? 1 : 0));
     if (row->head && is_place(*row->head)) n_heads = std::max(n_heads, *row->head + 1);
     n_blocks = std::max(n_blocks, first_block(row->origin) + 1);
-    for (const Head& head : heads_of(row->path)) {
+    for (const Head& head : drawn_heads(*row)) {
       n_blocks = std::max(n_blocks, head.block + 1);
       n_heads = std::max(n_heads, head.head + 1);
     }
@@ -97,13 +85,15 @@ Figures path_pictures(const RowGroup& group, const FigureContext& context, std::
     const double share = row.mean.value_or(0);
     const Index length = row.length.value_or(0);
     lengths[length] = true;
-    list.rows.push_back({cell(row.k), row.path, row.origin, cell(row.mean), cell(row.verdict)});
-    const std::string id = fmt::format("{} from {}", row.path, row.origin);
+    const std::string name = row.path ? to_string(*row.path) : "";
+    const std::string origin = origin_name(row);
+    list.rows.push_back({cell(row.k), name, origin, cell(row.mean), cell(fmt::to_string(row.verdict))});
+    const std::string id = fmt::format("{} from {}", name, origin);
     const double aside = ((static_cast<double>(i) + 0.5) / n - 0.5) * 0.6;  // paths on one lane beside each other
     const auto at = [&](double x, double lane) {
-      panel.data.rows.push_back({length_name(length), id, row.origin, x, lane, share, std::abs(share), cell(row.k)});
+      panel.data.rows.push_back({length_name(length), id, origin, x, lane, share, std::abs(share), cell(row.k)});
     };
-    const auto heads = heads_of(row.path);
+    const Heads heads = drawn_heads(row);
     const Index begin = first_block(row.origin);
     const double bottom = -1.5 + aside;
     at(static_cast<double>(begin < 0 ? -1 : begin) + (begin < 0 ? 0.5 : 0), bottom);
@@ -152,7 +142,7 @@ Figures path_pictures(const RowGroup& group, const FigureContext& context, std::
   return {std::move(figure)};
 }
 
-std::string origin_group(const std::string& origin) { return origin.substr(0, origin.find('.')); }
+std::string origin_group(const Origin& origin) { return to_string(Origin{origin.kind, {}}); }
 
 // Shares by length in the last state, stacked by origin.
 Figures length_shares(const RowGroup& group, const FigureContext& context, std::size_t number) {
@@ -180,10 +170,11 @@ Figures length_shares(const RowGroup& group, const FigureContext& context, std::
         {"series", "origin", Kind::kText}, {"length", "length", Kind::kNumber}, {"value", title, Kind::kNumber}};
     std::map<std::pair<std::string, Index>, double> sums;
     for (const Row* row : with_metric(group.rows, metric)) {
-      if (row->layer != last || !row->length || row->origin.empty() || row->origin == "all" || !row->kind.empty())
+      if (row->layer != last || !row->length || !row->origin || row->origin->kind == Origin::Kind::kAll ||
+          !row->kind.empty())
         continue;
       if (!row->mean) continue;
-      const std::string origin = origin_group(row->origin);
+      const std::string origin = origin_group(*row->origin);
       origins.add(origin);
       sums[{origin, *row->length}] += *row->mean;
     }

@@ -40,7 +40,7 @@ std::vector<CurvePoint> failures(const Rows& rows, const std::string& claim, con
     if (row->metric == "jl.failure") {
       point.value = row->mean;
       point.n = row->n;
-      if (!row->verdict.empty()) point.note = row->verdict;
+      if (!row->verdict.empty()) point.note = fmt::to_string(row->verdict);
     }
     if (row->metric == "jl.failure.low") point.low = row->mean;
     if (row->metric == "jl.failure.high") point.high = row->mean;
@@ -138,7 +138,7 @@ CurveChart needs_chart(const RowGroup& group, const std::string& claim) {
     point.x = static_cast<double>(*row->tokens);
     point.series = row->kind;
     point.value = row->mean;
-    point.note = row->verdict;
+    point.note = fmt::to_string(row->verdict);
     chart.points.push_back(std::move(point));
   }
   const auto add = [&](const char* series, Index n, double k) {
@@ -191,11 +191,11 @@ Figures needs(const std::vector<RowGroup>& groups, const FigureContext& context)
       figure.panels.push_back(curve_panel(std::move(chart)));
     }
   }
-  std::set<std::string> said;
+  constexpr std::size_t kMostNotes = 8;
   for (const RowGroup& group : groups) {
     for (const Row* row : with_metric(group.rows, "jl.statement")) {
-      if (row->verdict.empty() || !said.insert(row->verdict).second || said.size() > 8) continue;
-      figure.notes.push_back((row->claim.empty() ? "" : row->claim + ": ") + row->verdict);
+      if (row->verdict.empty() || figure.notes.size() >= kMostNotes) continue;
+      figure.notes.push_back(fmt::format("{}: {}", name_of(group), row->verdict));
     }
   }
   if (Dataset table = exponents_table(groups, "jl.growth", "how the k needed grows with n"); !table.rows.empty()) {

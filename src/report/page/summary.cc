@@ -29,7 +29,7 @@ constexpr std::string_view kSketches = "Does Johnson-Lindenstrauss give it cheap
 constexpr std::string_view kAgrees = "Does it agree with the paper?";
 constexpr std::size_t kMostModels = 3;
 
-void add(std::vector<Answer>& summary, std::string_view question, const std::string& sentence, Answer::Tone tone) {
+void add(std::vector<Answer>& summary, std::string_view question, const std::string& sentence, Tone tone) {
   if (sentence.empty()) return;
   const auto found = std::ranges::find(summary, question, &Answer::question);
   if (found == summary.end()) {
@@ -38,7 +38,7 @@ void add(std::vector<Answer>& summary, std::string_view question, const std::str
   }
   if (found->answer.find(sentence) != std::string::npos) return;
   found->answer += " " + sentence;
-  if (tone == Answer::Tone::kBad) found->tone = tone;
+  if (tone == Tone::kBad) found->tone = tone;
 }
 
 bool has(const std::vector<Answer>& summary, std::string_view question) {
@@ -151,16 +151,32 @@ void from_measure(const Result& result, std::vector<Answer>& summary) {
     add(summary, kCollapses,
         fmt::format("The relative residual is lost in rounding from a layer on, or falls to the value given: {}{}.",
                     fmt::join(dying, "; "), more),
-        Answer::Tone::kBad);
+        Tone::kBad);
   } else if (!living.empty()) {
-    add(summary, kCollapses, "Nothing that was measured falls below a tenth.", Answer::Tone::kGood);
+    add(summary, kCollapses, "Nothing that was measured falls below a tenth.", Tone::kGood);
   }
   if (!living.empty()) {
     add(summary, kPrevents,
-        fmt::format("Relative residual left in the last layer: {}{}.", fmt::join(living, "; "), more),
-        Answer::Tone::kGood);
+        fmt::format("Relative residual left in the last layer: {}{}.", fmt::join(living, "; "), more), Tone::kGood);
   } else if (dying.size() > 1) {
-    add(summary, kPrevents, "None of the variants that were measured.", Answer::Tone::kNeutral);
+    add(summary, kPrevents, "None of the variants that were measured.", Tone::kNeutral);
+  }
+}
+
+std::string law_words(Status status) {
+  switch (status) {
+    case Status::kDoublyExponential:
+      return "doubly exponential";
+    case Status::kExponential:
+      return "exponential";
+    case Status::kIrregular:
+      return "irregular decay";
+    case Status::kNoCollapse:
+      return "no collapse";
+    case Status::kTooFewLayers:
+      return "too few layers to tell";
+    default:
+      return "";
   }
 }
 
@@ -190,43 +206,58 @@ void from_collapse(const Result& result, std::vector<Answer>& summary) {
     std::string law;
     for (const Row& row : result.rows) {
       if (row.metric == "decay" && row.kind == "residual" && row.model == model && row.variant == deepest.variant) {
-        law = row.verdict.substr(0, row.verdict.find(':'));
+        law = law_words(row.status);
       }
     }
     add(summary, kSpeed,
         fmt::format("{} {}: {}10^{} after {} layers.", shortened(model), deepest.variant, law.empty() ? "" : law + ", ",
                     logarithm(deepest.log10), deepest.layer),
-        deepest.log10 < -1 ? Answer::Tone::kBad : Answer::Tone::kGood);
+        deepest.log10 < -1 ? Tone::kBad : Tone::kGood);
   }
 }
 
-// A verdict without its explanations and its figure.
-std::string clauses(std::string verdict) {
-  if (const auto figure = verdict.find("; at best"); figure != std::string::npos) verdict.resize(figure);
-  constexpr std::string_view kWhy = ": it allows more than what enters";
-  if (const auto why = verdict.find(kWhy); why != std::string::npos) verdict.erase(why, kWhy.size());
-  return verdict;
+// "applies and holds in 3 of 24; does not apply in 21 of 24", from the rows theorem.cases.
+std::string theorem_cases(const Result& result, const Row& theorem) {
+  static constexpr std::pair<Status, std::string_view> kWords[] = {
+      {Status::kViolated, "violated"},
+      {Status::kHolds, "applies and holds"},
+      {Status::kVacuous, "vacuous"},
+      {Status::kExactlyZero, "nothing to bound"},
+      {Status::kNotApplicable, "does not apply"},
+  };
+  std::vector<std::string> parts;
+  for (const auto& [status, words] : kWords) {
+    double count = 0;
+    for (const Row& row : result.rows) {
+      const bool same = row.metric == "theorem.cases" && row.claim == theorem.claim && row.model == theorem.model &&
+                        row.variant == theorem.variant;
+      if (same && row.status == status) count += row.mean.value_or(0);
+    }
+    if (count > 0) parts.push_back(fmt::format("{} in {} of {}", words, count, theorem.n.value_or(0)));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 void from_bounds(const Result& result, std::vector<Answer>& summary) {
   Index n_violated = 0;
   std::vector<std::string> published;
   for (const Row& row : result.rows) {
-    if (row.metric.starts_with("log10_tightness.") && row.kind == "proved" &&
-        row.verdict.starts_with("applies and is violated")) {
+    if (row.metric.starts_with("log10_tightness.") && row.kind == "proved" && row.status == Status::kViolated) {
       ++n_violated;
     }
     if (row.metric == "theorem" && row.claim == "T2.3" && (row.variant == "san" || row.variant == "full")) {
-      published.push_back(fmt::format("Theorem 2.3 on {} {}, by block and sample: {}.", shortened(row.model),
-                                      row.variant, clauses(row.verdict)));
+      const std::string cases = theorem_cases(result, row);
+      if (cases.empty()) continue;
+      published.push_back(
+          fmt::format("Theorem 2.3 on {} {}, by block and sample: {}.", shortened(row.model), row.variant, cases));
     }
   }
   for (std::size_t i = 0; i < published.size() && i < kMostModels; ++i) {
-    add(summary, kTheory, published[i], Answer::Tone::kNeutral);
+    add(summary, kTheory, published[i], Tone::kNeutral);
   }
   add(summary, kTheory,
       n_violated == 0 ? "No proved bound is violated." : fmt::format("{} proved bounds are violated.", n_violated),
-      n_violated == 0 ? Answer::Tone::kNeutral : Answer::Tone::kBad);
+      n_violated == 0 ? Tone::kNeutral : Tone::kBad);
 }
 
 void from_audit(const Result& result, std::vector<Answer>& summary) {
@@ -234,8 +265,8 @@ void from_audit(const Result& result, std::vector<Answer>& summary) {
   for (const Row& row : result.rows) {
     if (row.metric != "audit.verdict") continue;
     ++n;
-    holds += row.verdict.starts_with("holds") ? 1 : 0;
-    fails += row.verdict.starts_with("fails") ? 1 : 0;
+    holds += row.status == Status::kHolds || row.status == Status::kMeasured ? 1 : 0;
+    fails += row.status == Status::kViolated ? 1 : 0;
     unexpected += row.kind == "unexpected" ? 1 : 0;
   }
   if (n == 0) return;
@@ -243,7 +274,7 @@ void from_audit(const Result& result, std::vector<Answer>& summary) {
       fmt::format("Of {} claims tried, {} hold, {} fail as stated and of {} no counterexample was found{}.", n, holds,
                   fails, n - holds - fails,
                   unexpected == 0 ? "" : fmt::format("; {} came out otherwise than recorded", unexpected)),
-      unexpected == 0 ? Answer::Tone::kNeutral : Answer::Tone::kBad);
+      unexpected == 0 ? Tone::kNeutral : Tone::kBad);
 }
 
 void from_paths(const Result& result, std::vector<Answer>& summary) {
@@ -253,7 +284,7 @@ void from_paths(const Result& result, std::vector<Answer>& summary) {
       last = std::max(last, row->layer.value_or(-1));
     std::optional<double> zero, one;
     for (const Row* row : with_metric(group.rows, "paths.share.residual")) {
-      if (row->layer != last || row->origin != "all" || !row->kind.empty()) continue;
+      if (row->layer != last || row->origin != Origin{Origin::Kind::kAll, {}} || !row->kind.empty()) continue;
       if (row->length == Index{0}) zero = row->mean;
       if (row->length == Index{1}) one = row->mean;
     }
@@ -261,7 +292,7 @@ void from_paths(const Result& result, std::vector<Answer>& summary) {
     add(summary, kPaths,
         fmt::format("{}: paths without any head hold {} of the output's residual, those through one head {}.",
                     group.model, significant(*zero, 2), significant(*one, 2)),
-        Answer::Tone::kNeutral);
+        Tone::kNeutral);
   }
 }
 
@@ -291,7 +322,7 @@ void from_effectiveness(const Result& result, std::vector<Answer>& summary) {
             : fmt::format("no length alone does better than guessing ({})", significant(best.guessing, 2));
     add(summary, kTasks,
         fmt::format("{}: {}, the whole network {}.", shortened(model), what, significant(*best.whole, 2)),
-        Answer::Tone::kNeutral);
+        Tone::kNeutral);
   }
 }
 
@@ -340,7 +371,7 @@ void from_lowrank(const Result& result, std::vector<Answer>& summary) {
     const std::string name = shortened(fmt::format("{} {}", group.model, group.variant));
     const std::string words = low_rank_words(group);
     if (!words.empty() && n_groups++ < kMostModels) {
-      add(summary, kLowRank, fmt::format("{}, mean over heads: {}.", name, words), Answer::Tone::kNeutral);
+      add(summary, kLowRank, fmt::format("{}, mean over heads: {}.", name, words), Tone::kNeutral);
     }
     // Of columns of X W_V, which is what attention multiplies: what the largest number of tokens needs.
     std::map<std::string, const Row*> needed;
@@ -352,14 +383,13 @@ void from_lowrank(const Result& result, std::vector<Answer>& summary) {
     std::vector<std::string> needs;
     for (const auto& [claim, row] : needed) {
       if (needs.size() == kMostModels) break;
-      const bool saves = row->mean && !row->verdict.starts_with("k >= n");
+      const bool saves = row->mean && row->status != Status::kNoSaving;
       const std::string k = row->mean ? fmt::format("k = {:.6g} of", *row->mean) : "a k far above";
       needs.push_back(
           fmt::format("{} {} n = {}{}", error_words(claim), k, *row->tokens, saves ? "" : " (nothing is saved)"));
     }
     if (!needs.empty() && n_sketches++ < kMostModels) {
-      add(summary, kSketches, fmt::format("{}, for columns of X W_V: {}.", name, joined(needs)),
-          Answer::Tone::kNeutral);
+      add(summary, kSketches, fmt::format("{}, for columns of X W_V: {}.", name, joined(needs)), Tone::kNeutral);
     }
   }
 }
@@ -369,9 +399,9 @@ void from_agreement(const Result& result, std::vector<Answer>& summary) {
   std::vector<std::string> not_met;
   for (const Row& row : result.rows) {
     if (row.metric != "agreement.verdict") continue;
-    if (row.kind == "no number") continue;
+    if (row.status == Status::kMissing) continue;
     ++n;
-    if (row.verdict.starts_with("agrees")) {
+    if (row.status == Status::kAgrees) {
       ++agree;
     } else {
       not_met.push_back(row.claim);
@@ -382,7 +412,7 @@ void from_agreement(const Result& result, std::vector<Answer>& summary) {
       agree == n ? (n == 1 ? std::string("Yes: the one comparison meets its criterion.")
                            : fmt::format("Yes: all {} comparisons meet their criterion.", n))
                  : fmt::format("{} of {} comparisons meet their criterion; not {}.", agree, n, joined(not_met)),
-      agree == n ? Answer::Tone::kGood : Answer::Tone::kBad);
+      agree == n ? Tone::kGood : Tone::kBad);
 }
 
 }  // namespace

@@ -210,7 +210,7 @@ Figures circle_figures(const Result& result, const FigureContext& context) {
                    {"verdict", "what is found", Kind::kText}};
   for (const Row& row : result.rows) {
     if (row.metric == "distance.left")
-      fates.rows.push_back({row.model, row.variant, cell(row.seed), cell(row.verdict)});
+      fates.rows.push_back({row.model, row.variant, cell(row.seed), cell(fmt::to_string(row.verdict))});
   }
   if (!fates.rows.empty()) distance.tables.push_back(std::move(fates));
   figures.insert(figures.begin() + 1, std::move(distance));

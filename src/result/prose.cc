@@ -1,0 +1,9 @@
+#include <ostream>
+
+#include <rankfall/prose.h>
+
+namespace rankfall {
+
+std::ostream& operator<<(std::ostream& out, const Prose& prose) { return out << prose.text_; }
+
+}  // namespace rankfall
