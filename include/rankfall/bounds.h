@@ -30,12 +30,12 @@ struct BoundsOptions {
 //   beta, by block and head: of the weights alone.  beta, beta_star by block.
 //   range, gamma, attention.dobrushin by block and head: means over samples; range of kind "largest", too
 //   for each bound NAME, by block (T2.2 and dobrushin_tanh by head), of kind "claimed" or "proved",
-//   origin "weights" (norms of weights and the residual that enters, known before the data is run) or "data":
+//   basis kWeights (norms of weights and the residual that enters, known before the data is run) or kData:
 //     log10_bound.NAME, log10_measured.NAME   means over samples
-//     log10_tightness.NAME                    of measured / bound, the largest of all samples; `verdict`: applies and
-//                                             holds, vacuous, condition fails: which, applies and is violated
+//     log10_tightness.NAME                    of measured / bound, the largest of all samples; `status`: kHolds,
+//                                             kVacuous, kNotApplicable with its `reason`, kViolated
 //   over depth, by state: log10_bound.T2.2_depth and so on, where the network has what they ask for
-//   theorem, by `claim`: what became of each in words
+//   theorem, by `claim`: the gravest status of all its cases; theorem.cases: how many (`mean`) had which
 RANKFALL_API Result bounds(std::span<const std::string> models, const BoundsOptions& options);
 
 // The same for one open model and given samples; seed and input of the options are not used.

@@ -64,7 +64,7 @@ def attention_sketches(program):
     out = []
     for n in (64, 128, 256, 512, 1024, 2048, 4096):
         claimed = one(rows, metric="jl.k_claimed", tokens=n, layer=0)
-        cells = [str(n), f"{claimed['mean']:.0f}" + (", k ≥ n" if claimed["verdict"] else "")]
+        cells = [str(n), f"{claimed['mean']:.0f}" + (", k ≥ n" if claimed["status"] else "")]
         for claim, kind in (
             ("relative", "values"),
             ("relative", "gaussian"),
@@ -74,7 +74,7 @@ def attention_sketches(program):
         ):
             failure = one(rows, metric="jl.failure", tokens=n, claim=claim, kind=kind, k=int(claimed["mean"]), layer=0)
             needed = one(rows, metric="jl.k_needed", tokens=n, claim=claim, kind=kind, layer=0)
-            k = "k ≥ n" if needed["verdict"] else f"{needed['mean']:.0f}"
+            k = "k ≥ n" if needed["status"] else f"{needed['mean']:.0f}"
             cells.append(f"{failure['mean']:.2f}; {k}")
         out.append(cells)
     head = ["n", "k claimed", "relative, w of X W_V", "relative, Gaussian w", "relative, mean-free w", "norms, X W_V", "norms, Gaussian"]
@@ -112,7 +112,7 @@ def attention_collapse(program):
         cells = [str(layer)]
         for variant in variants:
             found = one(rows, metric="relative_residual.composite", variant=variant, layer=layer)
-            cells.append("rounding" if found["verdict"] == "rounding floor" else f"{found['mean']:.1e}")
+            cells.append("rounding" if found["status"] == "rounding_floor" else f"{found['mean']:.1e}")
         out.append(cells)
     return table(["layer", *(_kind(v) if v != "san" else "full" for v in variants)], out)
 

@@ -19,7 +19,7 @@ COLLAPSE = (
 
 
 def _log10(row):
-    if row["mean"] is None or (row["verdict"] or "").startswith("not carried"):
+    if row["mean"] is None or row["status"] == "not_carried":
         return "not carried"
     value = row["mean"]
     if abs(value) < 100:

@@ -69,7 +69,7 @@ def trained_residuals(program):
                     cells.append("")
                     continue
                 row = one(rows, variant=variant, layer=state, metric="relative_residual.composite")
-                cells.append("~" if row["verdict"] else _three(row["mean"]))
+                cells.append("~" if row["status"] else _three(row["mean"]))
             out.append(cells)
     return table(["model", "variant", "state 0", "1", "2", "3", "4", "5", "6", "12"], out)
 

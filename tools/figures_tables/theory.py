@@ -14,11 +14,12 @@ def audit(program):
         claim = row["claim"]
         words = {r["metric"]: r["verdict"] for r in rows if r["claim"] == claim}
         verdict = words["audit.verdict"]
+        fails = any(r["status"] == "violated" for r in rows if r["claim"] == claim)
         out.append(
             [
                 claim.split()[0].lstrip("0"),
                 row["verdict"].replace("|", "\\|"),
-                f"**{verdict}**" if verdict.startswith("fails") else verdict,
+                f"**{verdict}**" if fails else verdict,
                 minus_signs(words["audit.evidence"]).replace("|", "\\|"),
             ]
         )
