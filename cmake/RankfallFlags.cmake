@@ -40,6 +40,9 @@ if(RANKFALL_SANITIZE)
   string(REPLACE ";" "," rankfall_sanitizers "${RANKFALL_SANITIZE}")
   target_compile_options(rankfall_flags INTERFACE -fsanitize=${rankfall_sanitizers} -fno-omit-frame-pointer
                                                   -fno-sanitize-recover=all)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(rankfall_flags INTERFACE -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizer_ignore.txt)
+  endif()
   target_link_options(rankfall_flags INTERFACE -fsanitize=${rankfall_sanitizers})
 endif()
 

@@ -42,12 +42,6 @@ class Program:
         for file in library[:1]:
             self.digest += hashlib.sha256(file.read_bytes()).hexdigest()[:16]
 
-        # Where OpenBLAS does not know the CPU and takes an old kernel, `doctor` names one that fits it.
-        self.environment = dict(os.environ)
-        said = subprocess.run([str(self.path), "doctor", "--format", "json"], capture_output=True, text=True).stdout
-        if kernel := re.search(r"set OPENBLAS_CORETYPE=(\w+)", said):
-            self.environment["OPENBLAS_CORETYPE"] = kernel.group(1)
-
     def rows(self, command):
         """The rows of `rankfall COMMAND`, a list of dictionaries."""
         return self.result(command)["rows"]
@@ -59,7 +53,7 @@ class Program:
             part = file.with_suffix(".part.json")
             print(f"rankfall {command}", file=sys.stderr)
             words = [str(self.path), *split(command), "-q", "-o", str(part)]
-            done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, env=self.environment)
+            done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
             if done.returncode not in (0, 5):
                 raise RuntimeError(f"rankfall {command}: exit {done.returncode}: {done.stderr.strip()}")
             part.rename(file)
@@ -72,7 +66,7 @@ class Program:
         if not (directory / "done").exists():
             CACHE.mkdir(parents=True, exist_ok=True)
             print(f"rankfall train {training}", file=sys.stderr)
-            subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, env=self.environment)
+            subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
             (directory / "done").touch()
         return self.rows(f"effectiveness {directory} {options}")
 
@@ -83,7 +77,7 @@ class Program:
             CACHE.mkdir(parents=True, exist_ok=True)
             print("rankfall reproduce", file=sys.stderr)
             words = [str(self.path), "reproduce", "-q", "-o", str(directory)]
-            subprocess.run(words, check=True, stdout=subprocess.DEVNULL, env=self.environment)
+            subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
             (directory / "done").touch()
         return json.loads((directory / "results" / f"{name}.json").read_text())["rows"]
 
@@ -93,7 +87,7 @@ class Program:
         if not file.exists():
             CACHE.mkdir(parents=True, exist_ok=True)
             print(path, file=sys.stderr)
-            done = subprocess.run([str(ROOT / path), str(self.path)], cwd=ROOT, check=True, capture_output=True, text=True, env=self.environment)
+            done = subprocess.run([str(ROOT / path), str(self.path)], cwd=ROOT, check=True, capture_output=True, text=True)
             file.write_text(done.stdout)
         return file.read_text()
 

@@ -23,9 +23,9 @@ struct AuditOptions {
 
 // Tries every claim of the theory (docs/theory.md): searches for counterexamples where it is an inequality, measures
 // where it is about networks. Rows by `claim` ("04b composite_triangle"), each with its text as verdict:
-// audit.statement, audit.verdict (`mean`: the figure found, `n`: trials, `kind`: "expected", or "unexpected" when it is
-// not the recorded one), audit.evidence, audit.command, and audit.witness where a file was written.
-// How far searches get depends on the time they have; what they try, on the seed only.
+// audit.statement, audit.verdict (`status`; `mean`: the figure found, `n`: trials, `kind`: "expected", or "unexpected"
+// when it is not the recorded one), audit.evidence, audit.command, and audit.witness where a file was written. How far
+// searches get depends on the time they have; what they try, on the seed only.
 RANKFALL_API Result audit(const AuditOptions& options);
 
 // Looks at a saved witness again, in a hundred digits. Throws Error(kInput) if it is none.

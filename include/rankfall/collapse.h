@@ -33,7 +33,7 @@ struct CollapseOptions {
 // The residual of every hidden state, exact at any depth (docs/math.md). Rows of kind "exact", over samples and, with
 // `sample` set, for each: log10_residual.*, log10_relative_residual.*, local_exponent, growth_factor, and log10_error,
 // what double precision leaves uncertain in log10_residual.composite (over samples: the largest). Rows of kind "f32"
-// and "f64": the same residuals as these precisions show them. Rows without a layer: `decay`, the verdict in words, for
+// and "f64": the same residuals as these precisions show them. Rows without a layer: `decay`, the law as status, for
 // the absolute and the relative residual, and `rounding_layer`, the first at which f32 or f64 is off by more than 12 %.
 RANKFALL_API Result collapse(std::span<const std::string> models, const CollapseOptions& options);
 

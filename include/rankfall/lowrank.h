@@ -44,7 +44,7 @@ struct LowrankOptions {
 //   attention.singular of rank `k`, attention.energy = share of |P|_F^2 in the first k
 //   attention.rank.numerical with the kind "eps=0.1": number of singular values above eps sigma_1
 //   attention.singular.error: no value given is off by more; only of samples above 1,024 tokens, whose leading values
-//   come from a Krylov space. Counts are then lower bounds, and say so as verdict.
+//   come from a Krylov space. Counts are then lower bounds: status kAtLeast.
 // Against the number of `tokens`, of one block's heads, by `kind`: "model", the states that enter the first block of
 // random inputs or of those given, put side by side; "independent", softmax of independent normal logits as large as
 // the model's, the matrices of the theorem sigma_2 = O(n^-1/2):
@@ -52,12 +52,12 @@ struct LowrankOptions {
 // Johnson-Lindenstrauss, R: k x n with entries N(0, 1/k), by `tokens` and `kind` of w: "values", a column of X W_V,
 // "gaussian", "mean_free". `claim` "relative": |P R^T R w - P w| <= eps |P w|; "norms": <= eps |P|_F |w|:
 //   jl.failure rate at `k`; jl.failure.low and .high, its interval of 95 % (Clopper and Pearson)
-//   jl.k_claimed = 5 ln n / (eps^2 - eps^3), of every claim and kind; jl.k_needed: the smallest that suffices; verdict
-//   "k >= n" where so jl.growth: the exponent of n in k_needed, and in words which of 1, log n, log^2 n, n fits best
-//   jl.statement: what is true of the theorem, in words
+//   jl.k_claimed = 5 ln n / (eps^2 - eps^3), of every claim and kind; jl.k_needed: the smallest that suffices; status
+//   kNoSaving where k >= n, kNotFound above what was tried. jl.growth: the exponent of n in k_needed, and in words
+//   which of 1, log n, log^2 n, n fits best jl.statement: what is true of the theorem, in words
 // Of other kinds of attention, `variant` being the kind, by hidden state:
 //   state.distance = |X' - X|_F / |X|_F, state.distance.residual: the same of X less its token mean, where there is
-//   more of it than rounding a kind that does not fit the model has one row without layer, whose verdict says why
+//   more of it than rounding a kind that does not fit the model has one row without layer, status kRefused
 RANKFALL_API Result lowrank(std::span<const std::string> models, const LowrankOptions& options);
 
 // The same for one open model and given samples; seed counts for what is drawn here, input is not used.

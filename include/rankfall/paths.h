@@ -54,7 +54,7 @@ struct PathsOptions {
 //   by `path`, `origin`, rank `k`: path.norm.frobenius, path.relative_norm.frobenius, path.share.*
 //   by `sample`, `length`, input token `k`: token.reach, token.share.projection, token.share.residual
 // Where the residual of the whole is at most the rounding of double (kFloorEpsilons), shares of it are absent, with the
-// verdict "rounding floor". Rows of kind "output" are of what the final norm makes of the last state, where that is not
+// status kRoundingFloor. Rows of kind "output" are of what the final norm makes of the last state, where that is not
 // part of it (ViT).
 RANKFALL_API Result paths(std::span<const std::string> models, const PathsOptions& options);
 

@@ -15,7 +15,7 @@ namespace rankfall {
 struct Agreement {
   // metric published.value: the published point; published.deviation: how far it is from ours, in standard deviations
   // over seeds, or log10 of the ratio below 0.05; published.agreement (without layer): the share of points that agree,
-  // for each model and variant and, without either, of all. `verdict` says it in words.
+  // for each model and variant and, without either, of all. `status`: kAgrees or kDiffers.
   std::vector<Row> rows;
   bool met = false;     // the whole criterion
   std::string summary;  // one sentence
@@ -49,9 +49,9 @@ RANKFALL_API std::vector<Row> published_curves(std::string_view published, std::
                                                const std::string& model);
 
 // The published figures that these results repeat, one `claim` each: agreement.criterion and agreement.evidence in
-// words, agreement.verdict ("agrees ...", "does not agree ...", or of kind "no number" what keeps them from being
-// compared). Looked at are measurements that have published.agreement or published.value rows (trained ones are not
-// judged: other texts), counts, and paths as published.
+// words, agreement.verdict with status kAgrees, kDiffers, or kMissing where they cannot be compared. Looked at are
+// measurements that have published.agreement or published.value rows (trained ones are not judged: other texts),
+// counts, and paths as published.
 RANKFALL_API Result agreement(std::span<const Result* const> results);
 
 }  // namespace rankfall

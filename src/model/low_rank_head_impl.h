@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "linalg/gemm_impl.h"
+#include "linalg/pseudo_inverse.h"
 #include "model/attention.h"
 #include "model/low_rank_head.h"
 #include <rankfall/matrix.h>
@@ -48,9 +49,6 @@ Matrix<Wide> run_means(const auto& x, const std::vector<Index>& rows, Index n_ru
   }
   return out;
 }
-
-// The pseudo-inverse; singular values below 1e-10 of the largest count as zero. NaN where an entry is not finite.
-Matrix<double> pseudo_inverse(const Matrix<double>& a);
 
 template <class T>
 LowRankHead<T>::LowRankHead(const Attention& attention, const MatrixRef<T>& drawn, const MatrixRef<T>& q,

@@ -17,7 +17,7 @@
 namespace rankfall {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using ResultJson = nlohmann::ordered_json;
 
 // A result is rows of plain values, so anything deeper or wider than these is something else. An ordered_json object
 // finds its keys one by one: without a limit a hostile file costs quadratic time.
@@ -29,18 +29,18 @@ class ResultReader {
   explicit ResultReader(std::string_view where) : where_(where) {}
 
   Result read(std::string_view text) {
-    const Json json = parse(text);
+    const ResultJson json = parse(text);
     if (!json.is_object()) fail(fmt::format("{}, expected the object that rankfall writes", json.type_name()));
     Result result;
-    add(result.manifest, "rankfall", member(json, "rankfall", Json::value_t::string).get<std::string>());
-    result.command = member(json, "command", Json::value_t::string).get<std::string>();
+    add(result.manifest, "rankfall", member(json, "rankfall", ResultJson::value_t::string).get<std::string>());
+    result.command = member(json, "command", ResultJson::value_t::string).get<std::string>();
     const std::int64_t schema = schema_of(json);
-    for (const auto& [key, value] : member(json, "manifest", Json::value_t::object).items()) {
+    for (const auto& [key, value] : member(json, "manifest", ResultJson::value_t::object).items()) {
       if (!value.is_null()) add(result.manifest, key, manifest_value(key, value));
     }
-    const Json& rows = member(json, "rows", Json::value_t::array);
+    const ResultJson& rows = member(json, "rows", ResultJson::value_t::array);
     result.rows.reserve(rows.size());
-    for (const Json& json_row : rows) {
+    for (const ResultJson& json_row : rows) {
       result.rows.push_back(schema == 1 ? old_row(json_row, result.rows.size(), result.command)
                                         : row(json_row, result.rows.size()));
     }
@@ -52,12 +52,12 @@ class ResultReader {
     throw Error(ErrorKind::kInput, fmt::format("{}: {}", printable(where_), why));
   }
 
-  Json parse(std::string_view text) const {
+  ResultJson parse(std::string_view text) const {
     std::array<std::set<std::string>, kMaxDepth + 1> keys;  // of the open objects, by depth
-    const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
+    const auto check = [&](int depth, ResultJson::parse_event_t event, ResultJson& value) {
       if (depth > kMaxDepth) fail(fmt::format("nested deeper than {} levels; not a result of rankfall", kMaxDepth));
-      if (event == Json::parse_event_t::object_start) keys[static_cast<std::size_t>(depth)].clear();
-      if (event != Json::parse_event_t::key) return true;
+      if (event == ResultJson::parse_event_t::object_start) keys[static_cast<std::size_t>(depth)].clear();
+      if (event != ResultJson::parse_event_t::key) return true;
       auto& siblings = keys[static_cast<std::size_t>(depth - 1)];  // a key counts as one level below its object
       const auto& key = value.get_ref<const std::string&>();
       if (!siblings.insert(key).second) fail(fmt::format("key {} twice in one object", in_quotes(key)));
@@ -67,35 +67,35 @@ class ResultReader {
       return true;
     };
     try {
-      return Json::parse(text.begin(), text.end(), check);
-    } catch (const Json::exception& error) {
+      return ResultJson::parse(text.begin(), text.end(), check);
+    } catch (const ResultJson::exception& error) {
       fail(fmt::format("not JSON: {}", printable(error.what())));
     }
   }
 
-  const Json& member(const Json& json, const char* key, Json::value_t type) const {
+  const ResultJson& member(const ResultJson& json, const char* key, ResultJson::value_t type) const {
     const auto it = json.find(key);
     if (it == json.end()) fail(fmt::format("no '{}'; is it a result that rankfall wrote with --format json?", key));
     if (it->type() != type) {
-      fail(fmt::format("'{}' is {}, expected {}", key, it->type_name(), Json(type).type_name()));
+      fail(fmt::format("'{}' is {}, expected {}", key, it->type_name(), ResultJson(type).type_name()));
     }
     return *it;
   }
 
-  ManifestValue manifest_value(const std::string& key, const Json& value) const {
+  ManifestValue manifest_value(const std::string& key, const ResultJson& value) const {
     if (value.is_string()) return value.get<std::string>();
     if (value.is_boolean()) return value.get<bool>();
     if (value.is_number_float()) return value.get<double>();
     if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX) return value.dump();
     if (value.is_number_integer()) return value.get<std::int64_t>();
-    if (value.is_array() && std::ranges::all_of(value, [](const Json& item) { return item.is_string(); })) {
+    if (value.is_array() && std::ranges::all_of(value, [](const ResultJson& item) { return item.is_string(); })) {
       return value.get<std::vector<std::string>>();
     }
     fail(fmt::format("manifest: {} is {}, expected a value or a list of texts", in_quotes(key), value.type_name()));
   }
 
   // Results of 0.1 have none: 1.
-  std::int64_t schema_of(const Json& json) const {
+  std::int64_t schema_of(const ResultJson& json) const {
     const auto found = json.find("schema");
     if (found == json.end()) return 1;
     const bool fits = found->is_number_integer() && *found >= 1 && *found <= kResultSchema;
@@ -107,7 +107,7 @@ class ResultReader {
   }
 
   // Of schema 1: a token's piece was its path, a bound's basis its origin, and statuses were words.
-  Row old_row(Json json, std::size_t index, const std::string& command) const {
+  Row old_row(ResultJson json, std::size_t index, const std::string& command) const {
     const auto move = [&](const char* from, const char* to) {
       const auto found = json.is_object() ? json.find(from) : json.end();
       if (found == json.end()) return;
@@ -122,7 +122,7 @@ class ResultReader {
     return made;
   }
 
-  Row row(const Json& json, std::size_t index) const {
+  Row row(const ResultJson& json, std::size_t index) const {
     if (!json.is_object()) fail(fmt::format("row {}: {}, expected an object", index, json.type_name()));
     Row row;
     for (const auto& [key, value] : json.items()) {
@@ -137,11 +137,11 @@ class ResultReader {
     return row;
   }
 
-  static std::string shown(const Json& value) {
-    return value.is_structured() ? value.type_name() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  static std::string shown(const ResultJson& value) {
+    return value.is_structured() ? value.type_name() : value.dump(-1, ' ', false, ResultJson::error_handler_t::replace);
   }
 
-  static CellValue cell(const Json& value) {
+  static CellValue cell(const ResultJson& value) {
     if (value.is_string()) return value.get<std::string>();
     if (value.is_number_float()) return value.get<double>();
     if (value.is_number_unsigned()) return value.get<std::uint64_t>();
