@@ -22,8 +22,8 @@ struct OutputOptions {
   std::string rows;              // seeds, samples or all; empty: the highest level
 };
 
-// Adds --format, -o/--output, --rows, --plot and --quiet. An output that cannot be written (unknown ending, no such folder) is
-// refused while parsing, before any work. Uses app.parse_complete_callback. `options` must outlive `app`.
+// Adds --format, -o/--output, --rows, --plot and --quiet. An output that cannot be written (unknown ending, no such
+// folder) is refused while parsing, before any work. Uses app.parse_complete_callback. `options` must outlive `app`.
 void add_output_options(CLI::App& app, OutputOptions& options);
 
 // The format of the file, or of standard output without a file.

@@ -50,9 +50,9 @@ std::string json_head(const Result& result) {
     manifest +=
         fmt::format("{}\n    {}: {}", manifest.empty() ? "" : ",", json_text(key), std::visit(JsonValue(), value));
   }
-  return fmt::format(
-      "{{\n  \"rankfall\": {},\n  \"schema\": {},\n  \"command\": {},\n  \"manifest\": {{{}{}}}", json_text(version),
-      kResultSchema, json_text(result.command), manifest, manifest.empty() ? "" : "\n  ");
+  return fmt::format("{{\n  \"rankfall\": {},\n  \"schema\": {},\n  \"command\": {},\n  \"manifest\": {{{}{}}}",
+                     json_text(version), kResultSchema, json_text(result.command), manifest,
+                     manifest.empty() ? "" : "\n  ");
 }
 
 }  // namespace
