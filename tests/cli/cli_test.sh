@@ -53,10 +53,17 @@ check "unknown option" 2 'rankfall:' -- measure --frobnicate
 check "a measurement" 0 -- measure "${small[@]}"
 expect "only the result on standard output" grep -q 'relative residual' "$dir/out"
 expect "nothing on standard error" test ! -s "$dir/err"
+OPENBLAS_CORETYPE=Prescott check "a user's own BLAS kernel" 0 -- measure "${small[@]}" --format json
+if [[ $(uname -m) == x86_64 ]]; then
+  expect "wins" grep -q '"blas_choice": "OPENBLAS_CORETYPE"' "$dir/out"
+  expect "and is used" grep -qE '"blas": ".*Prescott"' "$dir/out"
+fi
 check "csv" 0 -- measure "${small[@]}" --format csv
 expect "csv header" grep -q '^model,variant,layer,metric,mean,std,n' "$dir/out"
 expect "csv has a line per value" test "$(wc -l < "$dir/out")" -eq 121
 check "json" 0 -- measure "${small[@]}" --format json
+expect "a schema version" grep -q '^  "schema": 2,$' "$dir/out"
+expect "who chose the BLAS kernel" grep -qE '"blas_choice": "(OpenBLAS|OPENBLAS_CORETYPE|rankfall instead of [A-Za-z0-9]+)"' "$dir/out"
 expect "no bare NaN" bash -c "! grep -qE 'NaN|Infinity' '$dir/out'"
 
 # The same bits whatever the number of threads.

@@ -117,6 +117,14 @@ for name in "${writers[@]}"; do
     else
       cmp -s "$file" old || fail "$name: after SIG${signals[i % 3]} the file is neither the old result nor the new one"
     fi
+    # Beside a CSV file stands its manifest, whole as well, also while it is not yet named.
+    manifest=${file%.csv}.manifest.json
+    for beside in "$manifest" out/.*.manifest.json*.tmp; do
+      [[ -e $beside ]] || continue
+      [[ $file == *.csv && $(tail -c 2 -- "$beside") == '}' && $(head -c 1 -- "$beside") == '{' ]] ||
+        fail "$name: after SIG${signals[i % 3]} the manifest is not whole"
+      rm -- "$beside"
+    done
     left=$(find out -type f ! -path "$file")
     if [[ -n $left ]]; then
       # Ended between the two system calls that name the file and give it its final name: it is whole, and hidden.
