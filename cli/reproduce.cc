@@ -145,7 +145,7 @@ class Reproduction {
     entries.emplace_back("part_title", part.title);
     entries.emplace_back("part_intro", part.intro);
     entries.emplace_back("part_settings", part.settings);
-    save(result, results_ / (part.name + ".csv"), Format::kCsv);
+    save(result, results_ / (part.name + ".csv"), Format::kCsv, {}, false);
     save(result, results_ / (part.name + ".json"), Format::kJson);  // last: it says that the part is finished
   }
 
@@ -161,7 +161,7 @@ class Reproduction {
     Result compared = agreement(pointers);
     compared.manifest.entries.emplace_back("part", "agreement");
     compared.manifest.entries.emplace_back("part_order", std::int64_t{0});
-    save(compared, results_ / "agreement.csv", Format::kCsv);
+    save(compared, results_ / "agreement.csv", Format::kCsv, {}, false);
     save(compared, results_ / "agreement.json", Format::kJson);
     results.insert(results.begin(), {"agreement", std::move(compared)});
     return results;

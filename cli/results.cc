@@ -45,6 +45,12 @@ NamedResult read_result(const std::filesystem::path& file) {
         ErrorKind::kInput,
         fmt::format("{}: CSV does not say which command made it; a report needs JSON (-o FILE.json)", file.string()));
   }
+  if (file.filename().string().ends_with(".manifest.json")) {
+    throw Error(
+        ErrorKind::kInput,
+        fmt::format("{}: the manifest of a CSV file, without rows; a report needs the result as JSON (-o FILE.json)",
+                    file.string()));
+  }
   return {file.stem().string(), from_json(read_text(file), file.string())};
 }
 

@@ -59,9 +59,10 @@ RANKFALL_API Result from_json(std::string_view text, std::string_view where);
 // Where save() puts the manifest of a CSV file, which has no place for it: results.manifest.json beside results.csv.
 RANKFALL_API std::filesystem::path manifest_file(const std::filesystem::path& csv);
 
-// Writes the whole file or none of it; of a CSV file, the manifest beside it, too.
+// Writes the whole file or none of it; of a CSV file, the manifest beside it, too, unless `manifest` is false: where
+// the same result stands beside it as JSON.
 RANKFALL_API void save(const Result& result, const std::filesystem::path& file, Format format,
-                       const TableOptions& options = {});
+                       const TableOptions& options = {}, bool manifest = true);
 
 // Several results as one page.
 struct NamedResult {

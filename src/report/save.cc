@@ -24,9 +24,10 @@ std::filesystem::path manifest_file(const std::filesystem::path& csv) {
   return file.replace_extension(".manifest.json");
 }
 
-void save(const Result& result, const std::filesystem::path& file, Format format, const TableOptions& options) {
+void save(const Result& result, const std::filesystem::path& file, Format format, const TableOptions& options,
+          bool manifest) {
   write_file_atomically(file, to_text(result, format, options));
-  if (format == Format::kCsv) write_file_atomically(manifest_file(file), manifest_json(result));
+  if (format == Format::kCsv && manifest) write_file_atomically(manifest_file(file), manifest_json(result));
 }
 
 }  // namespace rankfall

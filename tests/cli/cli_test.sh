@@ -56,7 +56,7 @@ expect "nothing on standard error" test ! -s "$dir/err"
 OPENBLAS_CORETYPE=Prescott check "a user's own BLAS kernel" 0 -- measure "${small[@]}" --format json
 if [[ $(uname -m) == x86_64 ]]; then
   expect "wins" grep -q '"blas_choice": "OPENBLAS_CORETYPE"' "$dir/out"
-  expect "and is used" grep -qE '"blas": ".*Prescott"' "$dir/out"
+  expect "and is used" grep -q '"blas": ".*Prescott' "$dir/out"
 fi
 check "csv" 0 -- measure "${small[@]}" --format csv
 expect "csv header" grep -q '^model,variant,layer,metric,mean,std,n' "$dir/out"
@@ -232,6 +232,7 @@ expect "no column of samples" bash -c "! head -n 1 '$dir/out' | grep -q sample"
 check "several seeds" 0 -- measure "${small[@]}" --seeds 2 --format csv -o "$dir/seeds.csv"
 expect "the highest level: means over seeds" bash -c "! head -n 1 '$dir/seeds.csv' | grep -q seed && grep -q ',seeds' '$dir/seeds.csv'"
 expect "the manifest stands beside a CSV file" grep -q '"command": "measure"' "$dir/seeds.manifest.json"
+check "a manifest is no result" 3 'the manifest of a CSV file' -- report "$dir/seeds.manifest.json" -o "$dir/seeds.html"
 check "one seed a row" 0 -- measure "${small[@]}" --seeds 2 --rows samples --format csv
 expect "a column of seeds" bash -c "head -n 1 '$dir/out' | grep -q ',seed,' && ! grep -q ',seeds' '$dir/out'"
 check "all rows" 0 -- measure "${small[@]}" --seeds 2 --rows all --format csv
