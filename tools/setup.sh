@@ -34,19 +34,35 @@ rankfall_show() {
 }
 rankfall_show_end() { if [[ -t 2 ]]; then printf '\r\033[K' >&2; fi; }
 
+# rankfall_stop JOB: ends a job's process group, and this shell.
+rankfall_stop() {
+  trap - INT TERM HUP
+  kill -TERM -- "-$1" 2> /dev/null || true
+  wait "$1" 2> /dev/null || true
+  rankfall_show_end
+  rankfall_say "stopped; what was built so far is kept"
+  exit 130
+}
+
 # rankfall_watch LOG TEXT_FUNCTION COMMAND...: runs a command with its output in LOG, and twice a second shows what
-# TEXT_FUNCTION LOG SECONDS prints. If the command fails, the end of the log is shown.
+# TEXT_FUNCTION LOG SECONDS prints. If the command fails, the end of the log is shown. Ctrl-C ends the command with all that
+# it started: it is a process group of its own, since bash makes background commands of a script deaf to Ctrl-C.
 rankfall_watch() {
   local log=$1 text=$2 begin=$SECONDS status=0 job
   shift 2
   : > "$log"
+  set -m
   "$@" > "$log" 2>&1 < /dev/null &
   job=$!
+  set +m
+  # shellcheck disable=SC2064  # the job's number of now
+  trap "rankfall_stop $job" INT TERM HUP
   while kill -0 "$job" 2> /dev/null; do
     rankfall_show "$("$text" "$log" $((SECONDS - begin)))"
     sleep 0.5
   done
   wait "$job" || status=$?
+  trap - INT TERM HUP
   rankfall_show_end
   if [[ $status -ne 0 ]]; then
     tail -n 200 -- "$log" >&2
