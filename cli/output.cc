@@ -33,6 +33,17 @@ std::optional<Format> format_of_file(const std::filesystem::path& file) {
   return ending.empty() ? std::nullopt : format_of_name(ending.substr(1));
 }
 
+// Means over seeds exist only with --seeds: to be told after an hour's work would be too late.
+void check_rows(const CLI::App& app, const OutputOptions& options) {
+  if (options.rows != "seeds") return;
+  const CLI::Option* seeds = app.get_option_no_throw("--seeds");
+  if (!seeds || seeds->count() == 0 || seeds->as<int>() < 2) {
+    throw CLI::ValidationError("--rows seeds", seeds
+                                                   ? "there are no means over seeds; add --seeds N with N of 2 or more"
+                                                   : "this command has no means over seeds");
+  }
+}
+
 void check(const OutputOptions& options) {
   if (!has_file(options)) return;
   if (!options.format_given && !format_of_file(options.file)) {
@@ -69,14 +80,17 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
       ->type_name("FILE")
       ->group("Output");
   app.add_option("--rows", options.rows,
-                 "which rows csv and json have: means over seeds, means over samples, or all with single samples "
-                 "(default: the highest level there is)")
+                 "rows in csv and json: seeds (means over seeds), samples (one per seed) or all (single samples, too); "
+                 "default: the highest level")
       ->check(CLI::IsMember({"seeds", "samples", "all"}))
       ->type_name("LEVEL")
       ->group("Output");
   app.add_flag("--plot", options.plot, "curves in characters under the tables")->group("Output");
   app.add_flag("-q,--quiet", options.quiet, "no progress; with -o, print nothing")->group("Output");
-  app.parse_complete_callback([&options] { check(options); });
+  app.parse_complete_callback([&app, &options] {
+    check(options);
+    check_rows(app, options);
+  });
 }
 
 Format output_format(const OutputOptions& options) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "analysis/bounds_rows.h"
+#include "analysis/bounds_tally.h"
 #include "analysis/opened_models.h"
 #include "linalg/gemm.h"
 #include "model/memory.h"
@@ -30,7 +31,6 @@ class BoundsObserver final : public SplitLayerObserver {
   void combined(const LoadedLayer<double>& layer, const SplitState& x, const SplitState& sum) override {
     const SubLayer& sub = *layer.layer;
     if (!std::holds_alternative<Attention>(sub.f) || sub.skip == 0) return;
-    constexpr double kLn10 = 2.302585092994045684;
     const double kept = kLn10 * split_norms(x, sample_.valid, false).residual.frobenius + std::log(std::abs(sub.skip));
     const double added = found.blocks.back().log_output + std::log(std::abs(sub.branch));
     Inequality lower;

@@ -8,135 +8,11 @@
 
 #include <fmt/format.h>
 
+#include "analysis/bounds_tally.h"
 #include "result/statistics.h"
 
 namespace rankfall {
 namespace {
-
-constexpr double kLn10 = 2.302585092994045684;
-// Bounds and measurements are rounded; this much above 1 is no violation.
-constexpr double kTolerance = 1e-9;
-
-// Of one inequality. kExactlyZero: nothing enters, so there is nothing to bound.
-Status status_of(const Inequality& i) {
-  if (i.fails != Reason::kNone) return Status::kNotApplicable;
-  if (std::isnan(i.log_bound) || std::isnan(i.log_measured)) return Status::kViolated;
-  if (std::isfinite(i.log_bound) && std::isfinite(i.log_measured)) {
-    // Logarithms themselves are rounded, far below everything they are large.
-    const double rounding = 64 * std::numeric_limits<double>::epsilon() * std::abs(i.log_bound);
-    if (i.log_tightness() > kTolerance + rounding) return Status::kViolated;
-  } else if (i.is_lower ? i.log_bound > i.log_measured : i.log_measured > i.log_bound) {
-    return Status::kViolated;
-  }
-  if (i.log_input == -INFINITY) return Status::kExactlyZero;
-  if (!i.is_lower && i.name != "dobrushin_tanh" && i.log_allowed >= i.log_input) return Status::kVacuous;
-  return Status::kHolds;
-}
-
-// The first of these that occurs is the status of several cases together.
-constexpr Status kGravest[] = {Status::kViolated, Status::kHolds, Status::kVacuous, Status::kExactlyZero,
-                               Status::kNotApplicable};
-
-std::string reason_words(Reason reason) {
-  switch (reason) {
-    case Reason::kNone:
-      break;
-    case Reason::kDifferentKeys:
-      return "tokens see different keys";
-    case Reason::kPositions:
-      return "positions in the logits";
-    case Reason::kLogitRange:
-      return "logits of a row differ by more than 1.256";
-    case Reason::kSkip:
-      return "skip present";
-    case Reason::kNorm:
-      return "norm present";
-    case Reason::kMlp:
-      return "MLP present";
-    case Reason::kNoMlp:
-      return "no MLP";
-    case Reason::kSeveralHeads:
-      return "more than one head";
-    case Reason::kGatedMlp:
-      return "gated MLPs are not Lipschitz";
-    case Reason::kSkipMayCancel:
-      return "attention may undo the skip";
-  }
-  return "";
-}
-
-// One bound, at one place over samples, or everywhere.
-struct Tally {
-  Statistics bound, measured;
-  double tightest = -INFINITY;  // of those that apply; of all if none does
-  double tightest_of_all = -INFINITY;
-  std::map<std::pair<Status, Reason>, Index> cases;
-  bool is_proved = false, is_a_priori = false;
-
-  void add(const Inequality& i) {
-    const Status status = status_of(i);
-    ++cases[{status, i.fails}];
-    is_proved = i.is_proved;
-    is_a_priori = i.is_a_priori;
-    if (std::isfinite(i.log_bound)) bound.add(i.log_bound / kLn10);
-    if (std::isfinite(i.log_measured)) measured.add(i.log_measured / kLn10);
-    const double tightness = i.log_tightness() / kLn10;
-    if (!std::isfinite(tightness)) return;
-    tightest_of_all = std::max(tightest_of_all, tightness);
-    if (status != Status::kNotApplicable) tightest = std::max(tightest, tightness);
-  }
-  void add(const Tally& other) {
-    is_proved = other.is_proved;
-    is_a_priori = other.is_a_priori;
-    tightest = std::max(tightest, other.tightest);
-    tightest_of_all = std::max(tightest_of_all, other.tightest_of_all);
-    for (const auto& [which, count] : other.cases) cases[which] += count;
-  }
-  double shown() const { return std::isfinite(tightest) ? tightest : tightest_of_all; }
-
-  Index of(Status status) const {
-    Index sum = 0;
-    for (const auto& [which, count] : cases) sum += which.first == status ? count : 0;
-    return sum;
-  }
-  Index n() const {
-    Index sum = 0;
-    for (const auto& [which, count] : cases) sum += count;
-    return sum;
-  }
-  Status status() const {
-    const auto found = std::ranges::find_if(kGravest, [&](Status status) { return of(status) > 0; });
-    return found == std::end(kGravest) ? Status::kNone : *found;
-  }
-  // The most frequent one, if it applies nowhere.
-  Reason reason() const {
-    if (status() != Status::kNotApplicable) return Reason::kNone;
-    return std::ranges::max_element(cases, {}, [](const auto& of) { return of.second; })->first.second;
-  }
-  std::string reasons() const {
-    std::string words;
-    for (const auto& [which, count] : cases) {
-      if (which.second != Reason::kNone) words += (words.empty() ? "" : ", ") + reason_words(which.second);
-    }
-    return words;
-  }
-
-  // In words; the rarer outcomes with how often.
-  std::string verdict() const {
-    std::string text;
-    const auto say = [&](Status status, const std::string& words) {
-      if (of(status) == 0) return;
-      if (!text.empty()) text += "; ";
-      text += of(status) == n() ? words : fmt::format("{} in {} of {}", words, of(status), n());
-    };
-    say(Status::kViolated, "applies and is violated");
-    say(Status::kHolds, "applies and holds");
-    say(Status::kVacuous, "vacuous");
-    say(Status::kExactlyZero, "nothing to bound: the residual that enters is 0");
-    say(Status::kNotApplicable, "condition fails: " + reasons());
-    return text;
-  }
-};
 
 // A theorem's depth form: c^((3^l - 1)/2) |R_0|^(3^l).
 struct DepthForm {
@@ -179,7 +55,7 @@ class BoundsRows {
   }
 
   // A bound at one place: itself, what was measured, and how close they come.
-  void add(const std::string& name, Index layer, std::optional<Index> head, const Tally& tally) {
+  void add(const std::string& name, Index layer, std::optional<Index> head, const BoundTally& tally) {
     set(add("log10_bound." + name, layer, head), tally.bound);
     set(add("log10_measured." + name, layer, head), tally.measured);
     Row& tightness = add("log10_tightness." + name, layer, head);
@@ -191,7 +67,7 @@ class BoundsRows {
     for (Row& row : std::span(rows_).last(3)) label(row, tally);
   }
 
-  static void label(Row& row, const Tally& tally) {
+  static void label(Row& row, const BoundTally& tally) {
     row.kind = tally.is_proved ? "proved" : "claimed";
     row.basis = tally.is_a_priori ? Basis::kWeights : Basis::kData;
   }
@@ -204,7 +80,7 @@ class BoundsRows {
     set(add("beta_star", layer), star);
     for (std::size_t h = 0; h < norms_[b]->heads.size(); ++h) head(b, h);
 
-    std::map<std::pair<std::string, std::optional<Index>>, Tally> tallies;
+    std::map<std::pair<std::string, std::optional<Index>>, BoundTally> tallies;
     std::vector<std::pair<std::string, std::optional<Index>>> order;
     for (const BoundsSample& sample : samples_) {
       for (const Inequality& i : sample.blocks[b].inequalities) {
@@ -214,7 +90,7 @@ class BoundsRows {
       }
     }
     for (const auto& key : order) {
-      const Tally& tally = tallies.at(key);
+      const BoundTally& tally = tallies.at(key);
       const auto& [name, which] = key;
       add(name, layer, which, tally);
       theorems_[name].add(tally);
@@ -296,7 +172,7 @@ class BoundsRows {
   }
 
   void depth(const DepthForm& form) {
-    Tally& all = theorems_[form.name];
+    BoundTally& all = theorems_[form.name];
     all.is_a_priori = true;
     if (form.fails != Reason::kNone) {
       ++all.cases[{Status::kNotApplicable, form.fails}];
@@ -305,7 +181,7 @@ class BoundsRows {
     double power = 1;
     for (Index l = 1; l <= network_.sizes.n_blocks; ++l) {
       power *= 3;
-      Tally tally;
+      BoundTally tally;
       for (const BoundsSample& sample : samples_) {
         const double start = sample.log10_residual[0];
         const double log_bound = kLn10 * ((power - 1) / 2 * form.log10_c + power * start);
@@ -352,7 +228,7 @@ class BoundsRows {
     }
   }
 
-  static std::string sentence(const std::string& name, const Tally& tally) {
+  static std::string sentence(const std::string& name, const BoundTally& tally) {
     const auto share = [&](Status status) { return fmt::format("{} of {}", tally.of(status), tally.n()); };
     const char* ratio = name == "lower" ? "bound/measured" : "measured/bound";
     std::string text;
@@ -385,7 +261,7 @@ class BoundsRows {
   const std::vector<BoundsSample>& samples_;
   std::vector<const SubLayer*> attention_;
   std::vector<const WeightNorms*> norms_, mlps_;
-  std::map<std::string, Tally> theorems_;
+  std::map<std::string, BoundTally> theorems_;
   double largest_range_ = 0;
   std::vector<Row> rows_;
 };

@@ -18,6 +18,7 @@
 #include "linalg/norms.h"
 #include "linalg/norms_impl.h"
 #include "linalg/rank_one.h"
+#include "result/statistics.h"
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
 

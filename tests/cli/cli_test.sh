@@ -238,6 +238,9 @@ expect "a column of seeds" bash -c "head -n 1 '$dir/out' | grep -q ',seed,' && !
 check "all rows" 0 -- measure "${small[@]}" --seeds 2 --rows all --format csv
 expect "both levels" bash -c "grep -q ',seeds' '$dir/out' && grep -q ',samples' '$dir/out'"
 check "no seeds to average" 2 'no means over seeds' -- measure "${small[@]}" --rows seeds --format csv
+expect "is told before any work" test ! -s "$dir/out"
+check "nor in a command without seeds" 2 'no means over seeds' -- collapse "${small[@]}" --rows seeds --format csv
+check "seeds to average" 0 -- measure "${small[@]}" --seeds 2 --rows seeds --format csv
 check "an unknown level" 2 'rows' -- measure "${small[@]}" --rows heads --format csv
 check "collapse, less of it" 0 -- collapse $deep --samples 2 --tokens 8 --no-floats --format csv
 expect "no floats" bash -c "! grep -q ',f32,' '$dir/out'"

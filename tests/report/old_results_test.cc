@@ -55,16 +55,22 @@ TEST(OldResults, HaveTheStatusOfTheirWords) {
   const Result collapse = old_result("collapse");
   EXPECT_THAT(statuses(collapse, "decay"),
               ElementsAre(Pair(Status::kDoublyExponential, 2), Pair(Status::kIrregular, 2)));
+  int n_seen = 0;
   for (const Row& row : collapse.rows) {
     if (row.metric == "log10_residual.composite" && row.kind == "exact" && row.variant == "san" && row.layer == 6) {
       EXPECT_EQ(row.status, Status::kBelowFloat64);
+      ++n_seen;
     }
   }
+  EXPECT_EQ(n_seen, 1);
+  n_seen = 0;
   for (const Row& row : old_result("bounds").rows) {
     if (row.metric != "log10_tightness.T2.3") continue;
     EXPECT_EQ(row.reason, Reason::kDifferentKeys);
     EXPECT_EQ(row.basis, Basis::kWeights);
+    ++n_seen;
   }
+  EXPECT_EQ(n_seen, 2);
 }
 
 TEST(OldResults, PiecesOfATextAreNoPaths) {

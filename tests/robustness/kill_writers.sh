@@ -8,7 +8,8 @@ set -euo pipefail
 rankfall=$(readlink -f -- "$1")
 kills=${2:-12}
 dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
+# Only this shell cleans up: a child that a signal meets before it has become the program still has the shell's traps.
+trap 'if [[ $BASHPID == "$$" ]]; then rm -rf -- "$dir"; fi' EXIT
 trap 'echo "FAILED: line $LINENO: $BASH_COMMAND" >&2' ERR
 cd -- "$dir"
 RANDOM=$$
@@ -115,6 +116,7 @@ for name in "${writers[@]}"; do
     if cmp -s "$file" new; then
       whole=$((whole + 1))
     else
+      [[ -e $file ]] || fail "$name: after SIG${signals[i % 3]} the file is gone"
       cmp -s "$file" old || fail "$name: after SIG${signals[i % 3]} the file is neither the old result nor the new one"
     fi
     # Beside a CSV file stands its manifest, whole as well, also while it is not yet named.

@@ -5,7 +5,8 @@ set -euo pipefail
 
 rankfall=$1
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+# Only this shell cleans up: a child that a signal meets before it has become the program still has the shell's traps.
+trap 'if [[ $BASHPID == "$$" ]]; then rm -rf -- "$dir"; fi' EXIT
 options=(--quick --train 300 --eval 50 --layers 2 --quiet)
 whole=("${options[@]}" --epochs 8)
 
