@@ -12,7 +12,7 @@ rankfall_root=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.."
 
 # Tools: any program of that name will do, wherever it comes from. "program:package"
 rankfall_tools_run=(g++:g++ cmake:cmake ninja:ninja-build ccache:ccache node:nodejs npm:npm)
-rankfall_tools_test=(clang++:clang clang-format:clang-format clang-tidy:clang-tidy doxygen:doxygen git:git pkg-config:pkg-config python3:python3)
+rankfall_tools_test=(clang++:clang ld.lld:lld clang-format:clang-format clang-tidy:clang-tidy doxygen:doxygen git:git pkg-config:pkg-config python3:python3)
 
 # Libraries: found by package name.
 rankfall_libraries_run=(libeigen3-dev libopenblas-pthread-dev libtbb-dev librandom123-dev libsleef-dev nlohmann-json3-dev

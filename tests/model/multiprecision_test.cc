@@ -1,10 +1,6 @@
-#include <boost/multiprecision/eigen.hpp>
-#include <boost/multiprecision/mpfr.hpp>
 #include <gtest/gtest.h>
 
-#include "linalg/gemm_impl.h"
-#include "model/activation_impl.h"
-#include "model/forward_impl.h"
+#include "model/many_digits.h"
 #include "model/networks.h"
 #include "model/recorder.h"
 #include <rankfall/forward.h>
@@ -15,30 +11,29 @@
 namespace rankfall {
 namespace {
 
-using Mp = boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<50>, boost::multiprecision::et_off>;
-
 class Multiprecision : public testing::TestWithParam<std::string> {};
 
 // Double differs from the truth by its rounding; 50 digits know the truth.
 TEST_P(Multiprecision, DoubleIsWithinItsRounding) {
+  const Digits fifty(50);
   const Model model = open_model(GetParam(), 3);
   const auto samples = random_samples(model.network, 5, 2, 6);
-  std::vector<Recorder<Mp>> exact(2);
+  std::vector<Recorder<ManyDigits>> exact(2);
   std::vector<Recorder<double>> rounded(2);
-  std::vector<Observer<Mp>*> exact_observers = {&exact[0], &exact[1]};
+  std::vector<Observer<ManyDigits>*> exact_observers = {&exact[0], &exact[1]};
   std::vector<Observer<double>*> rounded_observers = {&rounded[0], &rounded[1]};
-  forward<Mp>(model.network, *model.weights, samples, exact_observers, {});
+  forward<ManyDigits>(model.network, *model.weights, samples, exact_observers, {});
   forward<double>(model.network, *model.weights, samples, rounded_observers);
   for (std::size_t s = 0; s < 2; ++s) {
     ASSERT_EQ(exact[s].states.size(), rounded[s].states.size());
     for (std::size_t l = 0; l < exact[s].states.size(); ++l) {
-      const Matrix<Mp> difference = exact[s].states[l] - rounded[s].states[l].cast<Mp>();
+      const Matrix<ManyDigits> difference = exact[s].states[l] - rounded[s].states[l].cast<ManyDigits>();
       EXPECT_LE(static_cast<double>(difference.cwiseAbs().maxCoeff()),
                 1e-14 * rounded[s].states[l].cwiseAbs().maxCoeff())
           << "state " << l;
     }
     for (const auto& [where, p] : exact[s].attentions) {
-      const Matrix<Mp> difference = p - rounded[s].attentions.at(where).cast<Mp>();
+      const Matrix<ManyDigits> difference = p - rounded[s].attentions.at(where).cast<ManyDigits>();
       EXPECT_LE(static_cast<double>(difference.cwiseAbs().maxCoeff()), 1e-14);
     }
   }

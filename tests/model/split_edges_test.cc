@@ -15,34 +15,30 @@
 namespace rankfall {
 namespace {
 
-using Wide = Mp<100>;
-
-// Enough to see 10^-270 beside 1, which is what the definitions subtract.
-using Deep = Mp<400>;
-
-Deep activated(Activation act, const Deep& x) {
-  Matrix<Deep> m(1, 1);
+ManyDigits activated(Activation act, const ManyDigits& x) {
+  Matrix<ManyDigits> m(1, 1);
   m(0, 0) = x;
-  activate<Deep>(act, m);
+  activate<ManyDigits>(act, m);
   return m(0, 0);
 }
 
 TEST(SplitActivation, DividedDifferencesAreRightToRounding) {
+  const Digits enough(400);  // to see 10^-270 beside 1, which is what the definitions subtract
   // The density e^(-a^2/2) itself has a relative error of a^2/2 roundings.
   for (const Activation act : {Activation::kIdentity, Activation::kRelu, Activation::kGelu, Activation::kGeluTanh,
                                Activation::kSilu, Activation::kTanh}) {
     for (const double a :
          {-30.0, -12.0, -5.5, -1.3, -0.75, -1e-3, -1e-30, 1e-200, 1e-9, 0.3, 0.9, 2.0, 7.0, 30.0, 500.0}) {
-      const Deep at_a = activated(act, Deep(a));
+      const ManyDigits at_a = activated(act, ManyDigits(a));
       for (const double size :
            {1e-40, 1e-17, 1e-9, 3e-5, 2e-3, 0.017, 0.09, 0.2, 0.33, 0.5, 0.69, 0.71, 1.5, 4.0, 11.0, 90.0}) {
         for (const double e : {size, -size}) {
-          const Deep expected = (activated(act, Deep(a) + Deep(e)) - at_a) / Deep(e);
+          const ManyDigits expected = (activated(act, ManyDigits(a) + ManyDigits(e)) - at_a) / ManyDigits(e);
           const double ours = divided_difference(act, a, e);
           // Where the function turns round the difference itself may vanish: its two terms are the measure.
           const double terms =
-              std::abs(expected.convert_to<double>()) + std::abs(Deep(at_a / Deep(a)).convert_to<double>());
-          const double error = std::abs(Deep(Deep(ours) - expected).convert_to<double>());
+              std::abs(expected.convert_to<double>()) + std::abs(ManyDigits(at_a / ManyDigits(a)).convert_to<double>());
+          const double error = std::abs(ManyDigits(ManyDigits(ours) - expected).convert_to<double>());
           EXPECT_LE(error, (2e-14 + 4e-16 * a * a) * terms + 1e-300)
               << "activation " << static_cast<int>(act) << " a " << a << " e " << e;
         }
@@ -99,7 +95,7 @@ TEST(SplitEdges, AttentionSinks) {
   const Model model = open_model("san:layers=3,heads=2,dim=8,std=0.4,norm=none,features=8", 3);
   const Network network = apply(variant_named("san"), model.network);
   for (const double mean : {30.0, 300.0, 3e3, 3e4, 3e5}) {
-    const Depth depth = compare<900>(network, *model.weights, hidden(6, 8, mean, 0.1), "mean " + std::to_string(mean));
+    const Depth depth = compare(900, network, *model.weights, hidden(6, 8, mean, 0.1), "mean " + std::to_string(mean));
     EXPECT_LT(depth.relative, -5);
   }
 }
@@ -111,8 +107,8 @@ TEST(SplitEdges, AttentionSinksBelowTheRangeOfDouble) {
   double deepest = 0;
   for (const double mean : {30.0, 60.0, 100.0, 150.0}) {
     for (const double residual : {0.5, 2.0, 10.0}) {
-      const Depth depth = compare<1500>(network, *model.weights, hidden(6, 8, mean, residual),
-                                        std::to_string(mean) + " " + std::to_string(residual));
+      const Depth depth = compare(1500, network, *model.weights, hidden(6, 8, mean, residual),
+                                  std::to_string(mean) + " " + std::to_string(residual));
       deepest = std::min(deepest, depth.residual);
     }
   }
@@ -129,7 +125,7 @@ TEST(SplitEdges, OutlierTokens) {
       for (const double factor : {1e4, 1e8, 1e-6, 0.0}) {
         Sample sample = hidden(6, 8, 1, 1);
         std::get<HiddenState>(sample.content).values.row(2) *= factor;
-        compare<400>(network, *model.weights, sample, std::string(norm) + variant + std::to_string(factor));
+        compare(400, network, *model.weights, sample, std::string(norm) + variant + std::to_string(factor));
       }
     }
   }
@@ -137,7 +133,7 @@ TEST(SplitEdges, OutlierTokens) {
   for (const double factor : {1e4, 1e8, 1e-6}) {
     Sample sample = hidden(6, 16, 1, 1);
     std::get<HiddenState>(sample.content).values.row(2) *= factor;
-    compare<100>(llama.network, *llama.weights, sample, "llama " + std::to_string(factor));
+    compare(100, llama.network, *llama.weights, sample, "llama " + std::to_string(factor));
   }
 }
 
@@ -148,7 +144,7 @@ TEST(SplitEdges, QueriesAndKeysWhoseProductUnderflows) {
   Model scaled = model;
   scaled.weights = std::make_shared<FactorSource>(queries);
   const FactorSource both(scaled, ".k.weight", 1e-200);
-  const Depth depth = compare<1500>(network, both, hidden(4, 8, 1, 1), "query and key 1e-200");
+  const Depth depth = compare(1500, network, both, hidden(4, 8, 1, 1), "query and key 1e-200");
   EXPECT_LT(depth.residual, -350);
 }
 
@@ -165,7 +161,7 @@ TEST(SplitEdges, TinyPositionTermsOfXlnet) {
   const Network network = repeat(apply(variant_named("san"), model.network), 4);
   for (const double factor : {1e-3, 1e-12, 1e-40, 0.0}) {
     const FactorSource weights(model, ".r.weight", factor);
-    const Depth depth = compare<900>(network, weights, hidden(6, 8, 1, 1), "positions " + std::to_string(factor));
+    const Depth depth = compare(900, network, weights, hidden(6, 8, 1, 1), "positions " + std::to_string(factor));
     EXPECT_LT(depth.relative, -5);
   }
 }
@@ -175,7 +171,7 @@ TEST(SplitEdges, TinyPositionTermsOfT5) {
   const Network network = repeat(apply(variant_without("attn_skip,mlp,norm"), model.network), 4);
   for (const double factor : {1e-3, 1e-12, 1e-40, 0.0}) {
     const FactorSource weights(model, "relative_attention_bias", factor);
-    compare<900>(network, weights, hidden(6, 12, 1, 1), "positions " + std::to_string(factor));
+    compare(900, network, weights, hidden(6, 12, 1, 1), "positions " + std::to_string(factor));
   }
 }
 
@@ -189,7 +185,7 @@ TEST(SplitEdges, TinyPositionTermsOfRotary) {
       std::get<RotaryPositions>(attention.positions).factor = factor;
     }
     const Depth depth =
-        compare<900>(network, *model.weights, hidden(6, 16, 1, 1), "angles / " + std::to_string(factor));
+        compare(900, network, *model.weights, hidden(6, 16, 1, 1), "angles / " + std::to_string(factor));
     EXPECT_LT(depth.relative, -20);
   }
 }
@@ -210,10 +206,11 @@ struct AfterNorm {
 AfterNorm after_norm(const Norm& norm, const Matrix<double>& x) {
   SplitState state = normalised(norm, kNone, kNone, {}, split(x, {}));
   recentre(state, {});
-  Matrix<Wide> truth = x.cast<Wide>();
-  normalise_rows<Wide>(norm, VectorView<Wide>(nullptr, 0), VectorView<Wide>(nullptr, 0), truth);
+  const Digits hundred(100);
+  Matrix<ManyDigits> truth = x.cast<ManyDigits>();
+  normalise_rows<ManyDigits>(norm, VectorView<ManyDigits>(nullptr, 0), VectorView<ManyDigits>(nullptr, 0), truth);
   return {split_norms(state, {}, false).residual.frobenius,
-          log10_of(centred_norm_sums<Wide>(truth, {}).residual.frobenius())};
+          log10_of(centred_norm_sums<ManyDigits>(truth, {}).residual.frobenius())};
 }
 
 // Tokens that differ in length more than in direction: a norm leaves the direction only. The residual's own rounding
@@ -254,8 +251,8 @@ TEST(SplitEdges, SubnormalScales) {
   for (const char* parts : {"attn_skip,mlp", "attn_skip,mlp_skip"}) {
     const Network network = apply(variant_without(parts), model.network);
     for (const double size : {1e-100, 1e-154, 1e-160, 1e-162, 1e-200, 1e-290}) {
-      compare<1500>(network, *model.weights, hidden(4, 8, size, size), "size " + std::to_string(std::log10(size)));
-      compare<1500>(network, *model.weights, hidden(4, 8, 1, size), "residual " + std::to_string(std::log10(size)));
+      compare(1500, network, *model.weights, hidden(4, 8, size, size), "size " + std::to_string(std::log10(size)));
+      compare(1500, network, *model.weights, hidden(4, 8, 1, size), "residual " + std::to_string(std::log10(size)));
     }
   }
 }

@@ -6,14 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <boost/multiprecision/eigen.hpp>
-#include <boost/multiprecision/mpfr.hpp>
 #include <gtest/gtest.h>
 
-#include "linalg/gemm_impl.h"
 #include "linalg/norms_impl.h"
-#include "model/activation_impl.h"
-#include "model/forward_impl.h"
+#include "model/many_digits.h"
 #include "model/split_recorder.h"
 #include <rankfall/matrix.h>
 
@@ -21,24 +17,18 @@
 
 namespace rankfall {
 
-template <unsigned digits>
-using Mp =
-    boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<digits>, boost::multiprecision::et_off>;
-
-template <class T>
-double log10_of(const T& x) {
-  return x == 0 ? -std::numeric_limits<double>::infinity() : log10(x).template convert_to<double>();
+inline double log10_of(const ManyDigits& x) {
+  return x == 0 ? -std::numeric_limits<double>::infinity() : log10(x).convert_to<double>();
 }
 
 // log10 of the true norms of every hidden state.
-template <class T>
-class Truth final : public Observer<T> {
+class Truth final : public Observer<ManyDigits> {
  public:
   explicit Truth(std::span<const std::uint8_t> valid) : valid_(valid) {}
   Needs needs() const override { return {.hidden = true}; }
-  void hidden(Index, const MatrixRef<T>& x) override {
-    const auto sums = centred_norm_sums<T>(x, valid_);
-    const auto logs = [](const NormSums<T>& n) {
+  void hidden(Index, const MatrixRef<ManyDigits>& x) override {
+    const auto sums = centred_norm_sums<ManyDigits>(x, valid_);
+    const auto logs = [](const NormSums<ManyDigits>& n) {
       const double one = log10_of(n.one());
       const double inf = log10_of(n.inf());
       return LogNorms{0.5 * (one + inf), one, inf, log10_of(n.frobenius()), 0};
@@ -57,12 +47,12 @@ struct Depth {
 
 // Every norm of every hidden state: 1e-11 absolute or 1e-13 relative in log10, whichever is larger. Ends where the
 // digits do.
-template <unsigned digits>
-Depth compare(const Network& network, const WeightSource& weights, const Sample& sample, const std::string& what) {
-  using T = Mp<digits>;
-  Truth<T> truth(sample.valid);
-  std::vector<Observer<T>*> observers = {&truth};
-  forward<T>(network, weights, std::span(&sample, 1), observers, {});
+inline Depth compare(unsigned digits, const Network& network, const WeightSource& weights, const Sample& sample,
+                     const std::string& what) {
+  const Digits scope(digits);
+  Truth truth(sample.valid);
+  std::vector<Observer<ManyDigits>*> observers = {&truth};
+  forward<ManyDigits>(network, weights, std::span(&sample, 1), observers, {});
   const auto recorders = tracked(network, weights, std::span(&sample, 1));
   EXPECT_EQ(recorders[0].states.size(), truth.states.size());
   Depth depth;

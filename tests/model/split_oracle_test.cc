@@ -30,7 +30,7 @@ TEST_P(SplitOracle, NineBlocksOfEveryVariant) {
       const Network network = repeat(apply(variant, model.network), 3);
       Sample sample = random_samples(network, seed + 5, 1, 5)[0];
       if (seed == 4) sample.valid = {0, 1, 1, 0, 1};
-      compare<1000>(network, *model.weights, sample, variant.name);
+      compare(1000, network, *model.weights, sample, variant.name);
     }
   }
 }
@@ -46,7 +46,7 @@ TEST_P(SplitOracle, BelowTheRangeOfDouble) {
     Network network = apply(variant_without(parts), model.network);
     network = repeat(network, 400 / network.sizes.n_blocks);
     const Sample sample = random_samples(network, 8, 1, 4)[0];
-    const Depth depth = compare<1000>(network, *model.weights, sample, parts);
+    const Depth depth = compare(1000, network, *model.weights, sample, parts);
     EXPECT_LT(depth.residual, -300) << parts;
     EXPECT_LT(depth.relative, -0.5) << parts;
   }
@@ -58,7 +58,7 @@ TEST_P(SplitOracle, SixtyBlocksWithSkips) {
     Network network = apply(variant_named(name), model.network);
     network = repeat(network, 60 / network.sizes.n_blocks);
     const Sample sample = random_samples(network, 10, 1, 5)[0];
-    compare<60>(network, *model.weights, sample, name);
+    compare(60, network, *model.weights, sample, name);
   }
 }
 
@@ -73,7 +73,7 @@ TEST(SplitOracleOf, ActivationsAlone) {
     const Network network = repeat(as_published(model.network, variant), 3);
     ASSERT_TRUE(std::ranges::any_of(
         network.layers, [](const SubLayer& layer) { return std::holds_alternative<Elementwise>(layer.f); }));
-    const Depth depth = compare<1000>(network, *model.weights, random_samples(network, 4, 1, 5)[0], "albert");
+    const Depth depth = compare(1000, network, *model.weights, random_samples(network, 4, 1, 5)[0], "albert");
     EXPECT_LT(depth.relative, variant == PaperVariant::kSan ? -50 : 0);
   }
 }
@@ -84,9 +84,9 @@ TEST(SplitOracleOf, SegmentsOfXlnet) {
     const Network network = repeat(apply(variant_named(name), model.network), 3);
     Sample sample = random_samples(network, 5, 1, 6)[0];
     sample.segments = {0, 0, 1, 1, 0, 1};
-    compare<400>(network, *model.weights, sample, name);
+    compare(400, network, *model.weights, sample, name);
     sample.valid = {0, 1, 1, 1, 1, 0};
-    compare<400>(network, *model.weights, sample, name);
+    compare(400, network, *model.weights, sample, name);
   }
 }
 
