@@ -11,9 +11,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/rankfall ${PROJECT_BINARY_DIR}/i
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 if(TARGET rankfall_cli)
-  # The command finds its library beside it, wherever the tree is moved.
+  # The command finds its library beside it, wherever the tree is moved; ../lib is that of the build tree.
   file(RELATIVE_PATH rankfall_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-  set_target_properties(rankfall_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${rankfall_bin_to_lib}")
+  set(rankfall_library_places "$ORIGIN/${rankfall_bin_to_lib}" "$ORIGIN/../lib")
+  list(REMOVE_DUPLICATES rankfall_library_places)
+  set_target_properties(rankfall_cli PROPERTIES INSTALL_RPATH "${rankfall_library_places}")
   install(TARGETS rankfall_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 if(TARGET rankfall_train)

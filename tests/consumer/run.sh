@@ -15,6 +15,7 @@ if find "$prefix" -name '*.a' | grep .; then
   echo "the static libraries of the layers must not be installed" >&2
   exit 1
 fi
+"$here/../robustness/elf_paths.py" "$prefix"
 
 for compiler in g++ clang++; do
   if ! command -v "$compiler" > /dev/null; then
