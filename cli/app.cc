@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 #include "cli/manual.h"
-#include "cli/output.h"
+#include "cli/streams.h"
 #include <rankfall/error.h>
 #include <rankfall/mapped_files.h>
+#include <rankfall/report.h>
 #include <rankfall/version.h>
 
 namespace rankfall::cli {
@@ -27,8 +28,14 @@ constexpr int kInput = 3;
 constexpr int kNoMemory = 4;
 constexpr int kBug = 70;
 
-int fail(int code, std::string text) {
-  fmt::print(stderr, "rankfall: {}\n", harmless(std::move(text)));
+// Even without memory for the text.
+template <class Text>
+int fail(int code, const Text& text) noexcept {
+  try {
+    say(fmt::format("rankfall: {}", text()));
+  } catch (const std::exception&) {
+    write_stderr(code == kNoMemory ? "rankfall: out of memory\n" : "rankfall: failed, and out of memory to say why\n");
+  }
   return code;
 }
 
@@ -64,6 +71,7 @@ bool describe(int argc, char** argv, CLI::App& app) {
 }
 
 int run(int argc, char** argv, const char* name, const char* description, void (*add)(CLI::App& app)) {
+  prepare_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error that is said, not the end
   guard_mapped_files();
   CLI::App app{description, name};
@@ -74,7 +82,7 @@ int run(int argc, char** argv, const char* name, const char* description, void (
     for (auto chosen = failed->get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands()) {
       command += " " + chosen.front()->get_name();
     }
-    return fmt::format("rankfall: {}\nTry '{} --help'.\n", error.what(), command);
+    return fmt::format("rankfall: {}\nTry '{} --help'.\n", for_terminal(error.what()), command);
   });
   try {
     add(app);
@@ -87,14 +95,18 @@ int run(int argc, char** argv, const char* name, const char* description, void (
     const int code = app.exit(error);  // prints help, version or the failure message
     return code == 0 ? 0 : kUsage;
   } catch (const Error& error) {
-    return fail(static_cast<int>(error.kind()), error.what());
+    return fail(static_cast<int>(error.kind()), [&] { return error.what(); });
   } catch (const std::bad_alloc&) {
-    rlimit space{};
-    const bool limited = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
-    return fail(kNoMemory, fmt::format("out of memory{}; fewer samples or tokens, or a smaller model, need less",
-                                       limited ? fmt::format(" (ulimit -v allows {} MB)", space.rlim_cur >> 20) : ""));
+    return fail(kNoMemory, [] {
+      rlimit space{};
+      const bool limited = getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY;
+      return fmt::format("out of memory{}; fewer samples or tokens, or a smaller model, need less",
+                         limited ? fmt::format(" (ulimit -v allows {} MB)", space.rlim_cur >> 20) : "");
+    });
   } catch (const std::exception& error) {
-    return fail(kBug, fmt::format("internal error: {}\nThis is a bug in rankfall; please report it.", error.what()));
+    return fail(kBug, [&] {
+      return fmt::format("internal error: {}\nThis is a bug in rankfall; please report it.", error.what());
+    });
   }
 }
 
@@ -102,7 +114,7 @@ int run(int argc, char** argv, const char* name, const char* description, void (
 
 void run_app(int argc, char** argv, const char* name, const char* description, void (*add)(CLI::App& app)) {
   int code = run(argc, argv, name, description, add);
-  if (std::fflush(stdout) != 0 && code == 0) code = fail(kInput, "standard output: cannot be written");
+  if (std::fflush(stdout) != 0 && code == 0) code = fail(kInput, [] { return "standard output: cannot be written"; });
   std::fflush(nullptr);
   _exit(code);  // at once: threads of OpenBLAS may be asking for memory for ever, and exit() waits for them
 }

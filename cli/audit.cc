@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/streams.h"
 #include <rankfall/audit.h>
 #include <rankfall/error.h>
 #include <rankfall/report.h>
@@ -28,14 +29,13 @@ void check_files(const std::vector<std::string>& files) {
   std::string broken;
   for (const std::string& file : files) {
     const CheckedWitness w = check_witness_file(file);
-    out += fmt::format("{}: {}\n  {}\n  left {:.17g}, right {:.17g}: {}\n", harmless(file), w.claim, w.statement,
-                       w.left, w.right,
+    out += fmt::format("{}: {}\n  {}\n  left {:.17g}, right {:.17g}: {}\n", file, w.claim, w.statement, w.left, w.right,
                        w.violated  ? "violated"
                        : w.applies ? "not violated"
                                    : "the claim's conditions are not met");
     if (!w.expected) broken += "\n  " + file;
   }
-  write_stdout(out);
+  print_stdout(out);
   if (!broken.empty()) throw Error(ErrorKind::kClaim, "witnesses that do not show what they should:" + broken);
 }
 

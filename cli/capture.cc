@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/streams.h"
 #include <rankfall/capture.h>
 #include <rankfall/error.h>
 
@@ -40,13 +41,13 @@ void run(CaptureCommand& command) {
   progress.clear();
   print_notes(captured.notes);
   if (command.quiet) return;
-  std::string text = harmless(fmt::format("{}  {}\n", command.file, size_text(captured.n_bytes)));
+  std::string text = fmt::format("{}  {}\n", command.file, size_text(captured.n_bytes));
   std::size_t width = 0;
   for (const CapturedTensor& tensor : captured.tensors) width = std::max(width, tensor.name.size());
   for (const CapturedTensor& tensor : captured.tensors) {
     text += fmt::format("  {:{}}  {}  [{}]\n", tensor.name, width, tensor.dtype, fmt::join(tensor.shape, ", "));
   }
-  write_stdout(text);
+  print_stdout(text);
 }
 
 }  // namespace
@@ -78,7 +79,10 @@ void add_capture_command(CLI::App& app) {
   add_precision_option(*sub, command->options.precision);
   add_threads_option(*sub);
   sub->add_flag("-q,--quiet", command->quiet, "print nothing");
-  sub->parse_complete_callback([command] { check_writable("--output", command->file); });
+  sub->parse_complete_callback([command] {
+    check_ending("--output", command->file, {".safetensors"});
+    check_writable("--output", command->file);
+  });
   sub->callback([command] { run(*command); });
 }
 

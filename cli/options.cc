@@ -156,7 +156,8 @@ std::vector<Index> parse_indices(const std::string& option, std::string_view tex
   const auto fail = [&](std::string_view item) {
     throw Error(ErrorKind::kUsage, fmt::format("{} '{}': expected numbers or ranges such as 0,5,8-11", option, item));
   };
-  constexpr Index kMost = Index{1} << 24;
+  constexpr Index kLargest = Index{1} << 24;  // more than any model has layers or positions
+  constexpr Index kMost = Index{1} << 20;
   while (!text.empty()) {
     const std::string_view item = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), item.size() + 1));
@@ -169,7 +170,12 @@ std::vector<Index> parse_indices(const std::string& option, std::string_view tex
       const auto [stop_last, error_last] = std::from_chars(stop + 1, end, last);
       if (*stop != '-' || error_last != std::errc{} || stop_last != end || first < 0 || last < first) fail(item);
     }
-    if (last - first >= kMost - static_cast<Index>(indices.size())) fail(item);
+    if (first < -kLargest || last > kLargest) {
+      throw Error(ErrorKind::kUsage, fmt::format("{} '{}': expected numbers up to {}", option, item, kLargest));
+    }
+    if (last - first >= kMost - static_cast<Index>(indices.size())) {
+      throw Error(ErrorKind::kUsage, fmt::format("{}: more than {} numbers", option, kMost));
+    }
     for (Index i = first; i <= last; ++i) indices.push_back(i);
   }
   return indices;

@@ -1,9 +1,6 @@
 #include "cli/output.h"
 
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstring>
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <optional>
@@ -11,6 +8,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/streams.h"
 #include "cli/terminal.h"
 #include <rankfall/error.h>
 #include <rankfall/mapped_files.h>
@@ -45,10 +43,17 @@ void check_rows(const CLI::App& app, const OutputOptions& options) {
 }
 
 void check(const OutputOptions& options) {
+  if (options.file_given && options.file.empty()) throw CLI::ValidationError("--output", "expected a file's name");
   if (!has_file(options)) return;
-  if (!options.format_given && !format_of_file(options.file)) {
+  const auto by_ending = format_of_file(options.file);
+  if (!options.format_given && !by_ending) {
     throw CLI::ValidationError("--output",
                                options.file + ": its ending names no format (.csv, .json, .txt); give --format");
+  }
+  // A program that opens the file goes by its ending.
+  if (options.format_given && by_ending && by_ending != format_of_name(options.format)) {
+    throw CLI::ValidationError(
+        "--output", fmt::format("{}: its ending says another format than --format {}", options.file, options.format));
   }
   check_writable("--output", options.file);
 }
@@ -69,6 +74,13 @@ void check_writable(const std::string& option, const std::filesystem::path& file
   }
 }
 
+void check_ending(const std::string& option, const std::filesystem::path& file,
+                  const std::vector<std::string>& endings) {
+  if (std::ranges::find(endings, file.extension().string()) != endings.end()) return;
+  throw CLI::ValidationError(option, fmt::format("{}: what is written is {}, so that must be its ending", file.string(),
+                                                 fmt::join(endings, " or ")));
+}
+
 void add_output_options(CLI::App& app, OutputOptions& options) {
   app.add_option("--format", options.format,
                  "how to print the result; with -o how to write it, by default from the ending")
@@ -78,6 +90,7 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
       ->group("Output");
   app.add_option("-o,--output", options.file, "write the result to a file; the table is still printed")
       ->type_name("FILE")
+      ->each([&options](const std::string&) { options.file_given = true; })
       ->group("Output");
   app.add_option("--rows", options.rows,
                  "rows in csv and json: seeds (means over seeds), samples (one per seed) or all (single samples, too); "
@@ -112,7 +125,7 @@ RowLevel row_level(const OutputOptions& options) {
 }  // namespace
 
 void print_notes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", harmless(note));
+  for (const std::string& note : notes) say("note: " + note);
 }
 
 void write_result(const Result& result, const OutputOptions& options, TableOptions table) {
@@ -133,7 +146,7 @@ void write_result(const Result& result, const OutputOptions& options, TableOptio
   }
   if (!has_file(options) && format != Format::kTable) {
     const Result chosen = at_level(result, row_level(options));
-    write_stdout(format == Format::kCsv ? to_csv(chosen) : to_json(chosen));
+    print_stdout(format == Format::kCsv ? to_csv(chosen) : to_json(chosen));
     return;
   }
   table.colour = wants_colour(STDOUT_FILENO);
@@ -141,28 +154,6 @@ void write_result(const Result& result, const OutputOptions& options, TableOptio
   table.unicode = table.unicode && wants_unicode();
   write_stdout(to_table(result, table));
   if (not_saved) std::rethrow_exception(not_saved);
-}
-
-std::string harmless(std::string text) {
-  for (char& c : text) {
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    if (control && c != '\n') c = '?';
-  }
-  return text;
-}
-
-void write_stdout(std::string_view text) {
-  std::signal(SIGPIPE, SIG_IGN);
-  const auto fail = [](int error) {
-    throw Error(ErrorKind::kInput, fmt::format("standard output: {}{}", std::strerror(error),
-                                               error == EPIPE ? "; the program that read it has ended" : ""));
-  };
-  if (std::fflush(stdout) != 0) fail(errno);
-  while (!text.empty()) {
-    const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
-    if (n < 0 && errno != EINTR) fail(errno);
-    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
-  }
 }
 
 }  // namespace rankfall::cli

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +16,7 @@ struct OutputOptions {
   std::string format = "table";  // table, csv or json
   bool format_given = false;     // otherwise the file's ending decides
   std::string file;              // empty or "-": standard output
+  bool file_given = false;       // an empty name is refused
   bool quiet = false;            // no progress; with a file, nothing on standard output
   bool plot = false;             // curves in characters under the tables
   std::string rows;              // seeds, samples or all; empty: the highest level
@@ -39,14 +39,11 @@ void write_result(const Result& result, const OutputOptions& options, TableOptio
 // directory".
 void check_writable(const std::string& option, const std::filesystem::path& file);
 
+// Throws CLI::ValidationError unless the file's name ends in one of these (".html"): programs go by it.
+void check_ending(const std::string& option, const std::filesystem::path& file,
+                  const std::vector<std::string>& endings);
+
 // To standard error, a line each.
 void print_notes(const std::vector<std::string>& notes);
-
-// Texts quote what people and files said; control characters in it are not for the terminal.
-std::string harmless(std::string text);
-
-// All of `text` to standard output. Throws Error kInput if that fails, also when the reader went away (SIGPIPE is
-// ignored from the first call on).
-void write_stdout(std::string_view text);
 
 }  // namespace rankfall::cli

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/streams.h"
 #include <rankfall/error.h>
 #include <rankfall/paths.h>
 #include <rankfall/report.h>
@@ -50,7 +51,7 @@ void run_list(const PathsCommand& command) {
         }
         const std::string& file = command.output.file;
         stream = file.empty() || file == "-"
-                     ? std::make_unique<ResultStream>(head, format, write_stdout)
+                     ? std::make_unique<ResultStream>(head, format, print_stdout)
                      : std::make_unique<ResultStream>(head, format, std::filesystem::path(file));
       },
       [&](const Row& row) { stream->add(row); });

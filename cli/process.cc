@@ -76,6 +76,7 @@ std::filesystem::path this_program() {
 
 std::optional<std::filesystem::path> training_program() {
   std::error_code error;
+  if (!this_program().is_absolute()) return std::nullopt;  // never the current directory's
   for (const auto& place : training_places()) {
     if (std::filesystem::is_regular_file(place, error)) return place;
   }
@@ -120,6 +121,7 @@ std::string training_output(const std::string& argument) {
 
 int run_self(const std::vector<std::string>& arguments, const std::function<void(double seconds)>& waiting) {
   std::vector<std::string> all = {this_program().string()};
+  if (all[0].empty()) throw Error(ErrorKind::kUsage, "cannot start rankfall: /proc/self/exe does not name it");
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   pointers.reserve(all.size() + 1);
@@ -127,7 +129,8 @@ int run_self(const std::vector<std::string>& arguments, const std::function<void
   pointers.push_back(nullptr);
   const pid_t parent = getpid();
   const Stop stop;
-  const pid_t child = fork();
+  // Not fork(), before which OpenBLAS waits for its threads, which may wait for memory.
+  const pid_t child = _Fork();
   if (child < 0) throw Error(ErrorKind::kUsage, fmt::format("cannot start {}: {}", all[0], std::strerror(errno)));
   if (child == 0) {
     stop.restore();

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/streams.h"
 #include "cli/terminal.h"
 
 namespace rankfall::cli {
@@ -83,20 +83,18 @@ void ProgressLine::update(double done, double total, std::string_view what) {
   if (terminal_) {
     // One column less than there are: a full last column makes some terminals wrap.
     const int width = std::max(20, terminal_width(STDERR_FILENO, 80) - 1);
-    fmt::print(stderr, "\r{}\x1b[K", progress_text(done, total, seconds, what, width, unicode_));
-    std::fflush(stderr);
+    write_stderr(fmt::format("\r{}\x1b[K", progress_text(done, total, seconds, what, width, unicode_)));
     shown_ = true;
     next_ = now + kRedraw;
   } else {
-    fmt::print(stderr, "{}\n", progress_text(done, total, seconds, what, 100, false));
+    write_stderr(progress_text(done, total, seconds, what, 100, false) + "\n");
     next_ = now + kLog;
   }
 }
 
 void ProgressLine::clear() {
   if (!shown_) return;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
+  write_stderr("\r\x1b[K");
   shown_ = false;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/results.h"
+#include "cli/streams.h"
 #include <rankfall/error.h>
 #include <rankfall/report.h>
 
@@ -53,7 +54,7 @@ void run(const ReportCommand& command) {
   }
   const Page page = make_page(results, command.page);
   save(page, output, charts);
-  write_stdout(output.string() + "\n");
+  print_stdout(output.string() + "\n");
 }
 
 }  // namespace
@@ -77,6 +78,7 @@ void add_report_command(CLI::App& app) {
   sub->add_option("--title", command->page.title, "heading of the page")->type_name("TEXT");
   sub->parse_complete_callback([command] {
     if (command->output == "-") throw CLI::ValidationError("--output", "a page needs a file's name");
+    check_ending("--output", command->output, {".html", ".htm"});
     check_writable("--output", command->output);
   });
   sub->callback([command] { run(*command); });

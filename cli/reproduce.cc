@@ -20,6 +20,7 @@
 #include "cli/progress.h"
 #include "cli/reproduce_parts.h"
 #include "cli/results.h"
+#include "cli/streams.h"
 #include "cli/terminal.h"
 #include <rankfall/audit.h>
 #include <rankfall/bounds.h>
@@ -48,8 +49,17 @@ std::string text_entry(const Result& result, std::string_view key) {
   return "";
 }
 
+// In the directory, which may come from a stranger, links are not followed: what is written stays inside.
+void remove_link(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::is_symlink(file, error)) std::filesystem::remove(file, error);
+}
+
 void make_directory(const std::filesystem::path& directory) {
   std::error_code error;
+  if (std::filesystem::is_symlink(directory, error)) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: is a link, expected a directory", directory.string()));
+  }
   std::filesystem::create_directories(directory, error);
   if (error) throw Error(ErrorKind::kInput, fmt::format("{}: {}", directory.string(), error.message()));
 }
@@ -145,6 +155,7 @@ class Reproduction {
     entries.emplace_back("part_title", part.title);
     entries.emplace_back("part_intro", part.intro);
     entries.emplace_back("part_settings", part.settings);
+    for (const char* ending : {".csv", ".json"}) remove_link(results_ / (part.name + ending));
     save(result, results_ / (part.name + ".csv"), Format::kCsv, {}, false);
     save(result, results_ / (part.name + ".json"), Format::kJson);  // last: it says that the part is finished
   }
@@ -161,6 +172,7 @@ class Reproduction {
     Result compared = agreement(pointers);
     compared.manifest.entries.emplace_back("part", "agreement");
     compared.manifest.entries.emplace_back("part_order", std::int64_t{0});
+    for (const char* name : {"agreement.csv", "agreement.json"}) remove_link(results_ / name);
     save(compared, results_ / "agreement.csv", Format::kCsv, {}, false);
     save(compared, results_ / "agreement.json", Format::kJson);
     results.insert(results.begin(), {"agreement", std::move(compared)});
@@ -180,6 +192,7 @@ class Reproduction {
                   "--full has paper scale.",
                   figures, command_.options.seed);
     const Page page = make_page(results, options);
+    remove_link(page_file);
     save(page, page_file, command_.options.directory / "charts");
     remove_other_charts(page);
     TableOptions table;
@@ -187,17 +200,18 @@ class Reproduction {
     table.width = terminal_width(STDOUT_FILENO, table.width);
     table.unicode = wants_unicode();
     if (!command_.quiet) write_stdout(to_table(results.front().result, table) + "\n");
-    write_stdout(fmt::format("report: {}\n", std::filesystem::absolute(page_file).lexically_normal().string()));
+    print_stdout(fmt::format("report: {}\n", std::filesystem::absolute(page_file).lexically_normal().string()));
   }
 
-  // Charts of an earlier page that this one does not have.
+  // Charts of an earlier page that this one does not have. Their names begin with the section: s2-exact-1.vl.json.
   void remove_other_charts(const Page& page) const {
     std::set<std::string> names;
     for (const auto& [name, text] : page.charts) names.insert(name);
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(command_.options.directory / "charts", error)) {
       const std::string name = entry.path().filename().string();
-      if (name.ends_with(".vl.json") && !names.contains(name)) std::filesystem::remove(entry.path(), error);
+      const bool ours = name.size() > 1 && name[0] == 's' && name[1] >= '0' && name[1] <= '9';
+      if (ours && name.ends_with(".vl.json") && !names.contains(name)) std::filesystem::remove(entry.path(), error);
     }
   }
 
@@ -216,7 +230,7 @@ class Reproduction {
 
   template <class... Args>
   void say(fmt::format_string<Args...> text, Args&&... args) const {
-    if (!command_.quiet) fmt::print(stderr, "{}\n", fmt::format(text, std::forward<Args>(args)...));
+    if (!command_.quiet) cli::say(fmt::format(text, std::forward<Args>(args)...));
   }
 
   const ReproduceCommand& command_;
@@ -242,7 +256,7 @@ void run(ReproduceCommand& command) {
   try {
     Reproduction(command).run();
   } catch (const CLI::RuntimeError& stopped) {
-    if (stopped.get_exit_code() > 128) fmt::print(stderr, "stopped; the same reproduce goes on where it was\n");
+    if (stopped.get_exit_code() > 128) say("stopped; the same reproduce goes on where it was");
     throw;
   }
 }

@@ -21,6 +21,9 @@ std::string read_text(const std::filesystem::path& file) {
   };
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) fail("is a directory, expected a result that rankfall wrote as JSON");
+  if (std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error)) {
+    fail("is a pipe or a device, expected a file; save the result first");  // it might wait or go on for ever
+  }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> input(std::fopen(file.c_str(), "rb"), std::fclose);
   if (!input) fail(std::strerror(errno));
   std::string text;

@@ -2,8 +2,8 @@
 
 #include "cli/commands.h"
 #include "cli/manual.h"
-#include "cli/output.h"
 #include "cli/process.h"
+#include "cli/streams.h"
 #include <rankfall/error.h>
 
 namespace rankfall::cli {

@@ -1,5 +1,4 @@
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -33,7 +32,6 @@ void start(const std::string& command, const std::vector<std::string>& arguments
   pointers.reserve(all.size() + 1);
   for (std::string& argument : all) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
-  setenv("RANKFALL_COMMAND", this_program().c_str(), 1);  // which it runs for tokenizers
   execv(program.c_str(), pointers.data());
   throw Error(ErrorKind::kUsage, fmt::format("cannot start {}: {}", program, std::strerror(errno)));
 }

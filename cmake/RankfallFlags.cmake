@@ -65,7 +65,7 @@ set(RANKFALL_READERS base io linalg text input)
 # in an anonymous namespace must then differ from those of its neighbours; clang-tidy compiles each source alone, which
 # shows missing includes.
 function(rankfall_compile_together target)
-  set(batch 8)
+  set(batch 16)
   if(ARGC GREATER 1)
     set(batch ${ARGV1})
   endif()

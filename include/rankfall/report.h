@@ -43,8 +43,14 @@ struct TableOptions {
 // residuals, and a plain table of what has no layer. Names are made harmless for a terminal.
 RANKFALL_API std::string to_table(const Result& result, const TableOptions& options = {});
 
+// Text with pieces from outside, fit for a terminal: whatever could control or confuse it (escape sequences, control
+// characters other than the end of a line, text-direction overrides, bytes that are not UTF-8) is spelled out as \xNN
+// or \u{N}.
+RANKFALL_API std::string for_terminal(std::string_view text);
+
 // RFC 4180 with \n, a header line, and every column in which some row has a value; absent values are empty. The
-// manifest is not part of it.
+// manifest is not part of it. A model's name or a token's text that a spreadsheet would run (it begins with =, +,
+// -, @, a tab or a carriage return) has an apostrophe before it.
 RANKFALL_API std::string to_csv(const Result& result);
 
 // {"rankfall": version, "schema": kResultSchema, "command": ..., "manifest": {...}, "rows": [...]}, one row a line,

@@ -115,7 +115,7 @@ Result audit(const AuditOptions& options) {
          fmt::format("rankfall audit --claims {} --seed {} --seconds {}", claim.number, options.seed, options.seconds));
     if (finding.witness && !options.witnesses.empty()) {
       const auto file = options.witnesses / (id.substr(0, id.find(' ')) + "_" + claim.name + ".json");
-      write_file_atomically(file, to_json(*finding.witness));
+      write_file_atomically(without_link(file), to_json(*finding.witness));
       text("audit.witness", file.string());
     }
   }

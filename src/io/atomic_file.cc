@@ -2,11 +2,13 @@
 
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <limits>
 #include <optional>
 #include <random>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -112,9 +114,7 @@ AtomicFile::AtomicFile(const fs::path& target) : target_(target) {
   const bool exists = ::stat(resolved_.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) throw file_error(target_, "cannot be written", EISDIR);
   if (exists && !S_ISREG(info.st_mode)) {
-    fd_ = retry_if_interrupted([&] { return ::open(resolved_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); });
-    if (fd_ < 0) throw file_error(target_, "cannot be written", errno);
-    direct_ = true;
+    open_special(S_ISFIFO(info.st_mode));
     return;
   }
   // rename() asks only the folder; a file that was made read-only is meant to stay.
@@ -130,6 +130,22 @@ AtomicFile::AtomicFile(const fs::path& target) : target_(target) {
 }
 
 AtomicFile::~AtomicFile() { remove_temporary(); }
+
+// A named pipe that nobody reads would make open() wait for ever; without waiting it is an error (ENXIO). Readers that
+// are just starting are given two seconds.
+void AtomicFile::open_special(bool pipe) {
+  for (int i = 0; i < 40; ++i) {
+    fd_ = retry_if_interrupted([&] { return ::open(resolved_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY); });
+    if (fd_ >= 0 || !pipe || errno != ENXIO) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  if (fd_ < 0 && pipe && errno == ENXIO) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: is a pipe that nobody reads", target_.string()));
+  }
+  if (fd_ < 0) throw file_error(target_, "cannot be written", errno);
+  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);
+  direct_ = true;
+}
 
 void AtomicFile::create_temporary() {
   const fs::path folder = resolved_.has_parent_path() ? resolved_.parent_path() : ".";
@@ -206,6 +222,14 @@ void AtomicFile::commit() {
   if (::rename(temporary_.c_str(), resolved_.c_str()) != 0) throw file_error(target_, "cannot be replaced", errno);
   temporary_.clear();
   sync_folder(resolved_);
+}
+
+const fs::path& without_link(const fs::path& file) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(file, error))) return file;
+  fs::remove(file, error);
+  if (error) throw file_error(file, "cannot be replaced", error.value());
+  return file;
 }
 
 void write_file_atomically(const fs::path& target, std::string_view text) {

@@ -34,6 +34,7 @@ class AtomicFile {
   void commit();
 
  private:
+  void open_special(bool pipe);
   void create_temporary();
   void remove_temporary() noexcept;
 
@@ -43,6 +44,10 @@ class AtomicFile {
   bool direct_ = false;              // the target is no regular file
   int fd_ = -1;
 };
+
+// The same path; a symbolic link that stands there is removed. For files in folders that a command keeps, which may
+// come from a stranger: what is written stays inside them.
+const std::filesystem::path& without_link(const std::filesystem::path& file);
 
 // AtomicFile, write, commit.
 void write_file_atomically(const std::filesystem::path& target, std::string_view text);

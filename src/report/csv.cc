@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -11,9 +12,11 @@
 namespace rankfall {
 namespace {
 
-// Quoted only where RFC 4180 asks for it.
-std::string csv_text(const std::string& text) {
+// Quoted only where RFC 4180 asks for it. `outside`: what was not our own word is never a formula to a spreadsheet.
+std::string csv_text(const std::string& text, bool outside) {
   std::string valid = valid_utf8(text);
+  const bool formula = valid.size() > 1 && std::string_view("=+-@\t\r").find(valid.front()) != std::string_view::npos;
+  if (outside && formula) valid.insert(0, 1, '\'');
   if (valid.find_first_of(",\"\r\n") == std::string::npos) return valid;
   std::string out = "\"";
   for (const char c : valid) out.append(c == '"' ? 2 : 1, c);
@@ -21,8 +24,10 @@ std::string csv_text(const std::string& text) {
 }
 
 struct CsvCell {
+  bool outside;
+
   std::string operator()(std::monostate) const { return ""; }
-  std::string operator()(const std::string& text) const { return csv_text(text); }
+  std::string operator()(const std::string& text) const { return csv_text(text, outside); }
   template <class T>
   std::string operator()(T number) const {
     return fmt::format("{}", number);  // a double: the shortest text that reads back to the same bits
@@ -44,7 +49,8 @@ std::string csv_line(const Row& row, const CsvColumns& columns) {
   std::string out;
   for (const Column* column : columns) {
     if (column != columns.front()) out += ',';
-    out += std::visit(CsvCell(), column->get(row));
+    const bool outside = column->name == "model" || column->name == "text";
+    out += std::visit(CsvCell{outside}, column->get(row));
   }
   return out + '\n';
 }

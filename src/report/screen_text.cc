@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "io/utf8.h"
+#include <rankfall/report.h>
 
 namespace rankfall {
 namespace {
@@ -51,6 +52,17 @@ constexpr std::pair<std::string_view, std::string_view> kSpelledOut[] = {
 };
 
 }  // namespace
+
+std::string for_terminal(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    out += printable(text.substr(at, end - at), std::numeric_limits<std::size_t>::max());
+    if (end < text.size()) out += '\n';
+    at = end + 1;
+  }
+  return out;
+}
 
 std::string screen_name(std::string_view name, bool unicode) {
   const std::string safe = printable(name, std::numeric_limits<std::size_t>::max());

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -55,14 +56,20 @@ class Jobs {
     const auto n = std::clamp<std::size_t>(static_cast<std::size_t>(options_.n_threads), 1, jobs_.size());
     n_running_ = n;
     threads.reserve(n);
-    for (std::size_t t = 0; t < n; ++t) {
-      threads.emplace_back([this] {
-        work();
-        const std::lock_guard lock(mutex_);
-        --n_running_;
-        changed_.notify_all();
-      });
+    try {
+      for (std::size_t t = 0; t < n; ++t) {
+        threads.emplace_back([this] {
+          work();
+          const std::lock_guard lock(mutex_);
+          --n_running_;
+          changed_.notify_all();
+        });
+      }
+    } catch (const std::system_error&) {  // no more threads are allowed: those that there are do the work
+      const std::lock_guard lock(mutex_);
+      n_running_ -= n - threads.size();
     }
+    if (threads.empty()) work();
     watch();
     for (std::thread& thread : threads) thread.join();
     for (const std::exception_ptr& error : errors_) {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -17,10 +16,17 @@
 namespace rankfall {
 namespace {
 
+// rankfall, beside this program or where the installation puts it: nothing from the environment or the current folder.
 std::string program() {
-  if (const char* given = std::getenv("RANKFALL_COMMAND")) return given;
   std::error_code error;
-  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "rankfall").string();
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!self.is_absolute())
+    throw Error(ErrorKind::kInput, "cannot find rankfall: /proc/self/exe does not name this program");
+  for (const char* folder : {"", RANKFALL_LIBEXEC_TO_BIN}) {
+    const std::filesystem::path place = self.parent_path() / folder / "rankfall";
+    if (std::filesystem::is_regular_file(place, error)) return place.string();
+  }
+  throw Error(ErrorKind::kInput, fmt::format("{}: there is no rankfall beside it", self.string()));
 }
 
 // Standard output of a program; its standard error is ours.

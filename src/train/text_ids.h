@@ -8,9 +8,8 @@
 namespace rankfall {
 
 // The first `n_samples` lines of a text as token ids, cut or padded to n_tokens. SentencePiece and libtorch cannot live
-// in one process (each brings a protobuf of its own), so `rankfall tokens` is run for it: the program that the
-// environment variable RANKFALL_COMMAND names, or the one beside this. Throws Error(kInput) with what that program
-// said.
+// in one process (each brings a protobuf of its own), so `rankfall tokens` is run for it, found beside this
+// program. Throws Error(kInput) with what that program said.
 std::vector<Sample> text_ids(const std::string& text, const std::string& tokenizer, Index n_samples, Index n_tokens);
 
 }  // namespace rankfall

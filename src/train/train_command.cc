@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/streams.h"
 #include "result/manifest.h"
 #include "train/commands.h"
 #include "train/jobs.h"
@@ -121,7 +122,7 @@ void print_summary(const TrainCommand& command, const std::vector<TrainJob>& job
   text += fmt::format(
       "in {}: config.json, model.safetensors, task.safetensors, history.json\n",
       jobs.size() == 1 ? jobs[0].directory.string() : (jobs[0].directory.parent_path() / "seed-*").string());
-  cli::write_stdout(text);
+  cli::print_stdout(text);
 }
 
 void run(const TrainCommand& command) {
@@ -158,7 +159,7 @@ std::vector<Trained> run_all(const std::vector<TrainJob>& jobs, const RunOptions
   std::vector<Trained> trained = run_jobs(jobs, job_options);
   progress.clear();
   if (!std::ranges::all_of(trained, &Trained::complete)) {
-    fmt::print(stderr, "rankfall: stopped; the same command with --resume continues\n");
+    cli::say("rankfall: stopped; the same command with --resume continues");
     throw CLI::RuntimeError(kStopped);
   }
   return trained;

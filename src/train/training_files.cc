@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include <fcntl.h>
@@ -144,8 +145,8 @@ std::optional<TrainSettings> TrainingFiles::settings() const {
 
 void TrainingFiles::write_settings(const TrainSettings& settings) const {
   // The settings first: a directory with a config.json alone is somebody else's.
-  write_file_atomically(directory_ / kSettings, to_json(settings).dump(2) + '\n');
-  write_file_atomically(directory_ / "config.json", network_config(settings).dump(2) + '\n');
+  write_file_atomically(without_link(directory_ / kSettings), to_json(settings).dump(2) + '\n');
+  write_file_atomically(without_link(directory_ / "config.json"), network_config(settings).dump(2) + '\n');
 }
 
 void TrainingFiles::write_data(const TaskData& data) const {
@@ -154,7 +155,7 @@ void TrainingFiles::write_data(const TaskData& data) const {
   std::vector<TensorPlan> plan;
   eval.plan(plan);
   train.plan(plan);
-  SafetensorsWriter out(directory_ / "task.safetensors", plan);
+  SafetensorsWriter out(without_link(directory_ / "task.safetensors"), plan);
   std::size_t tensor = 0;
   eval.write(out, tensor);
   train.write(out, tensor);
@@ -165,7 +166,7 @@ void TrainingFiles::write_model(const Network& network, std::span<const float> p
                                 const Result& history) const {
   std::vector<TensorPlan> plan;
   for (const TensorSpec& spec : network.tensors) plan.push_back({spec.name, DType::kF32, spec.shape});
-  SafetensorsWriter out(directory_ / "model.safetensors", plan);
+  SafetensorsWriter out(without_link(directory_ / "model.safetensors"), plan);
   std::size_t first = 0;
   for (std::size_t t = 0; t < network.tensors.size(); ++t) {
     const auto count = static_cast<std::size_t>(network.tensors[t].matrix_rows() * network.tensors[t].matrix_cols());
@@ -173,7 +174,7 @@ void TrainingFiles::write_model(const Network& network, std::span<const float> p
     first += count;
   }
   out.commit();
-  write_file_atomically(directory_ / "history.json", to_json(history));
+  write_file_atomically(without_link(directory_ / "history.json"), to_json(history));
 }
 
 std::optional<TrainState> TrainingFiles::state(const TrainSettings& settings, Index n_parameters) const {
@@ -196,6 +197,9 @@ std::optional<TrainState> TrainingFiles::state(const TrainSettings& settings, In
     }
     values.resize(static_cast<std::size_t>(n_parameters));
     widen<float>(tensor.dtype, tensor.bytes, values);
+    if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
+      throw Error(ErrorKind::kInput, fmt::format("{}: '{}' has numbers that are not finite", file.string(), name));
+    }
   };
   read("parameters", state.parameters);
   read("first_moment", state.first);
@@ -209,7 +213,7 @@ std::optional<TrainState> TrainingFiles::state(const TrainSettings& settings, In
 void TrainingFiles::write_state(const TrainSettings& settings, const TrainState& state) const {
   const auto n = static_cast<Index>(state.parameters.size());
   SafetensorsWriter out(
-      directory_ / kState,
+      without_link(directory_ / kState),
       {{"parameters", DType::kF32, {n}}, {"first_moment", DType::kF32, {n}}, {"second_moment", DType::kF32, {n}}},
       {{"settings", to_json(settings).dump()},
        {"epoch", std::to_string(state.epoch)},

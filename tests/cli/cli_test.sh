@@ -111,6 +111,24 @@ if [[ -z ${RANKFALL_SANITIZED-} ]]; then
   expect "little memory is said, not waited for" test $? -eq 4
 fi
 
+# Endings are kept or refused; ranges are compared before anything is made of them.
+check "an ending that says another format" 2 "its ending says another format than --format csv" -- measure "${small[@]}" -o "$dir/a.json" --format csv
+check "an empty name" 2 "expected a file's name" -- measure "${small[@]}" -o ''
+check "states as npy" 2 "so that must be its ending" -- capture "${small[@]}" -o "$dir/states.npy"
+check "a page as json" 2 ".html" -- report "$dir/x.json" -o "$dir/page.json"
+expect "nothing was written" test ! -e "$dir/a.json" -a ! -e "$dir/states.npy"
+for option in --layers --positions; do
+  check "the largest number" 2 "expected numbers up to" -- capture "${small[@]}" "$option" 9223372036854775807 -o "$dir/s.safetensors"
+  check "the largest range" 2 "expected numbers up to" -- capture "${small[@]}" "$option" 0-9223372036854775807 -o "$dir/s.safetensors"
+done
+check "the largest length" 2 "expected numbers up to" -- lowrank "${small[@]}" --lengths 9223372036854775806-9223372036854775807
+check "the largest claim" 2 "expected numbers up to" -- audit --claims 9223372036854775807
+mkfifo "$dir/pipe.json"
+check "a result from a pipe" 3 "is a pipe or a device" -- report "$dir/pipe.json" -o "$dir/page.html"
+check "a result from a device" 3 "is a pipe or a device" -- report /dev/zero -o "$dir/page.html"
+check "into a pipe that nobody reads" 3 "a pipe that nobody reads" -- measure "${small[@]}" -o "$dir/pipe.json"
+rm "$dir/pipe.json"
+
 check "variants by parts" 0 -- measure "${small[@]}" --without attn_skip,mlp --without norm --format csv
 expect "they are named" grep -q '^bert-tiny@init,"-attn_skip,-mlp",0,' "$dir/out"
 check "threshold holds" 5 "the condition holds" -- measure "${small[@]}" --fail-if 'full:relative_residual.composite@last>0.1'
@@ -377,9 +395,21 @@ else
   expect "charts for notebooks" test -s "$dir/page-charts/s1-curves.vl.json"
   check "a report of csv" 3 "needs JSON" -- report "$dir/tiny.csv" -o "$dir/page.html"
   check "a report of nothing" 3 "No such file" -- report "$dir/none.json" -o "$dir/page.html"
+  # Links in a folder that a command keeps lead nowhere.
+  mkdir "$dir/foreign" "$dir/elsewhere"
+  echo precious > "$dir/victim"
+  ln -s "$dir/victim" "$dir/foreign/report.html"
+  check "a linked report" 0 -- reproduce --only fig5 -q -o "$dir/foreign"
+  expect "what the link led to stays" grep -q precious "$dir/victim"
+  expect "the page is written" grep -q '<!doctype html>' "$dir/foreign/report.html"
+  rm -r "$dir/foreign/charts"
+  ln -s "$dir/elsewhere" "$dir/foreign/charts"
+  touch "$dir/elsewhere/s1-mine-1.vl.json"
+  check "a linked folder of charts" 3 "charts: is a link" -- reproduce --only fig5 -q -o "$dir/foreign"
+  expect "its files stay" test -e "$dir/elsewhere/s1-mine-1.vl.json"
   echo '{"rankfall": 1' > "$dir/broken.json"
   cp "$dir/page.html" "$dir/page.before"
-  check "a report of a broken file" 3 "broken.json: not JSON" -- report "$dir/tiny.json" "$dir/broken.json" -o "$dir/page.html"
+  check "a report of a broken file" 3 "broken.json: line 1, column 15: 'rankfall' is number" -- report "$dir/tiny.json" "$dir/broken.json" -o "$dir/page.html"
   expect "the page before it is intact" cmp -s "$dir/page.html" "$dir/page.before"
   check "where no page can be" 2 "there is no directory" -- report "$dir/tiny.json" -o "$dir/none/page.html"
   check "a report without files" 2 "FILE is required" -- report

@@ -103,6 +103,19 @@ TEST(AtomicFile, SymbolicLinksStay) {
   EXPECT_EQ(read_all(dir.path() / "sub/new"), "made");
 }
 
+// In folders that a command keeps, a stranger's link does not lead out of them.
+TEST(AtomicFile, WithoutLinkWhatItLedToStays) {
+  const TempDir dir;
+  write_file_atomically(dir.path() / "victim", "precious");
+  fs::create_symlink("victim", dir.path() / "history.json");
+  write_file_atomically(without_link(dir.path() / "history.json"), "new");
+  EXPECT_EQ(read_all(dir.path() / "victim"), "precious");
+  EXPECT_EQ(read_all(dir.path() / "history.json"), "new");
+  EXPECT_FALSE(fs::is_symlink(dir.path() / "history.json"));
+  write_file_atomically(without_link(dir.path() / "history.json"), "newer");  // a file is no link
+  EXPECT_EQ(read_all(dir.path() / "history.json"), "newer");
+}
+
 TEST(AtomicFile, RelativePathsAndLongNames) {
   const TempDir dir;
   const fs::path before = fs::current_path();
@@ -127,6 +140,8 @@ TEST(AtomicFile, FifosAreWrittenDirectly) {
   reader.join();
   EXPECT_EQ(received, "through the pipe");
   EXPECT_TRUE(fs::is_fifo(fifo));
+  // Nobody reads any more: said after a while, not waited for.
+  EXPECT_THAT(input_error([&] { write_file_atomically(fifo, "into nothing"); }), HasSubstr("a pipe that nobody reads"));
   EXPECT_EQ(dir.n_files(), 1U);
   write_file_atomically("/dev/null", "x");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));

@@ -51,5 +51,16 @@ TEST(Csv, NumbersReadBackToTheSameBits) {
   }
 }
 
+// A stranger's model may be called =HYPERLINK(...); variants, which begin with a minus, are our own words.
+TEST(Csv, NamesFromOutsideAreNoFormulas) {
+  Result result;
+  Row& row = result.rows.emplace_back();
+  row.model = "=1+1";
+  row.variant = "-mlp";
+  row.metric = "a";
+  row.text = "@x";
+  EXPECT_EQ(to_csv(result), "model,variant,metric,mean,text\n'=1+1,-mlp,a,,'@x\n");
+}
+
 }  // namespace
 }  // namespace rankfall

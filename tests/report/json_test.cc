@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -104,13 +106,13 @@ std::string with_row(const std::string& row) {
 
 TEST(Json, HostileTextIsAnError) {
   const std::pair<std::string, const char*> cases[] = {
-      {"", "not JSON"},
-      {"{", "not JSON"},
-      {"[1, 2", "not JSON"},
-      {"\xff\xfe", "not JSON"},
-      {with_row("") + "x", "not JSON"},
-      {with_row(R"({"mean": 1e999})"), "not JSON"},
-      {with_row(R"({"mean": NaN})"), "not JSON"},
+      {"", "line 1, column 1: not valid JSON"},
+      {"{", "not valid JSON"},
+      {"[1, 2", "array, expected the object"},
+      {"\xff\xfe", "byte 0xff is not UTF-8"},
+      {with_row("") + "x", "not valid JSON"},
+      {with_row(R"({"mean": 1e999})"), "not valid JSON"},
+      {with_row(R"({"mean": NaN})"), "not valid JSON"},
       {"[]", "array, expected the object"},
       {"null", "null, expected the object"},
       {"{}", "no 'rankfall'"},
@@ -121,7 +123,9 @@ TEST(Json, HostileTextIsAnError) {
       {R"({"rankfall": "1", "command": "c", "manifest": {"a": [1]}, "rows": []})", "manifest: 'a' is array"},
       {R"({"rankfall": "1", "rankfall": "2"})", "'rankfall' twice"},
       {with_row("3"), "row 0: number, expected an object"},
-      {with_row("{}, []"), "row 1: array, expected an object"},
+      {with_row(R"({"n": 1}, [])"), "row 1: array, expected an object"},
+      {with_row("{}"), "row 0: is empty"},
+      {with_row(R"({"n": 1, "n": 2})"), "row 0: key 'n' twice"},
       {with_row(R"({"colour": 3})"), "row 0: unknown column 'colour'"},
       {with_row(R"({"col\u001b[31m": 3})"), "unknown column 'col\\x1b[31m'"},
       {with_row(R"({"layer": -1})"), "row 0: 'layer' is -1, expected a whole number"},
@@ -131,8 +135,9 @@ TEST(Json, HostileTextIsAnError) {
       {with_row(R"({"layer": true})"), "'layer' is true"},
       {with_row(R"({"mean": [1]})"), "'mean' is array, expected a finite number"},
       {with_row(R"({"model": 3})"), "'model' is 3, expected text"},
-      {std::string(100000, '['), "nested deeper"},
-      {with_row(std::string(100000, '[')), "nested deeper"},
+      {R"({"x": )" + std::string(100000, '['), "nested more than 4 levels deep"},
+      {with_row(std::string(100000, '[')), "nested more than 4 levels deep"},
+      {with_row(R"({"n": [1]})"), "row 0: 'n' is array"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_THAT(input_error(text), testing::AllOf(testing::StartsWith("x.json: "), HasSubstr(expected)))
@@ -141,6 +146,32 @@ TEST(Json, HostileTextIsAnError) {
   std::string many = "{";
   for (int i = 0; i < 100000; ++i) many += "\"k" + std::to_string(i) + "\": 0, ";
   EXPECT_THAT(input_error(many + "\"z\": 0}"), HasSubstr("more than 1000 keys"));
+}
+
+// Keys may come in any order, as tools that sort them leave them.
+TEST(Json, TheHeadMayFollowTheRows) {
+  const Result result = from_json(R"({"rows": [{"path": "piece", "n": 1}], "manifest": {"a": [], "b": null, "c": 1e3},
+    "other": {"x": [1, {"rows": 2}]}, "command": "tokens", "rankfall": "0.1"})",
+                                  "x.json");
+  EXPECT_EQ(result.command, "tokens");
+  ASSERT_EQ(result.rows.size(), 1U);
+  EXPECT_EQ(result.rows[0].text, "piece");  // of schema 1, which has no schema
+  EXPECT_EQ(std::get<double>(*find(result.manifest, "c")), 1000);
+  EXPECT_EQ(find(result.manifest, "b"), nullptr);
+}
+
+// Reading is linear in the rows: ten times as many take about ten times as long, not a hundred times.
+TEST(Json, ManyRowsTakeNoQuadraticTime) {
+  const auto seconds = [](int n) {
+    std::string rows = R"({"metric": "a", "mean": 1})";
+    for (int i = 1; i < n; ++i) rows += R"(, {"metric": "a", "mean": 1})";
+    const std::string text = with_row(rows);
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(from_json(text, "x.json").rows.size(), static_cast<std::size_t>(n));
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  const double few = std::min({seconds(10'000), seconds(10'000), seconds(10'000)});
+  EXPECT_LT(seconds(100'000), 40 * few);
 }
 
 TEST(Json, EveryCutIsAnErrorOrAResult) {

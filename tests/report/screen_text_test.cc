@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <rankfall/report.h>
+
 namespace rankfall {
 namespace {
 
@@ -45,6 +47,13 @@ TEST(Wrap, BreaksAtSpaces) {
   EXPECT_THAT(wrap("to be or not", 6), testing::ElementsAre("to be", "or not"));
   EXPECT_THAT(wrap("", 6), testing::ElementsAre(""));
   EXPECT_THAT(wrap("incomprehensible x", 6), testing::ElementsAre("incom…", "x"));
+}
+
+TEST(ScreenText, NothingFromOutsideControlsATerminal) {
+  EXPECT_EQ(for_terminal("a\x1b[31m\x07\tb\n\xc2\x9b\xe2\x80\xae\xff\n"),
+            "a\\x1b[31m\\x07\\x09b\n\\u{9b}\\u{202e}\\xff\n");
+  EXPECT_EQ(for_terminal("plain \xc3\xa9"), "plain \xc3\xa9");
+  EXPECT_EQ(for_terminal(""), "");
 }
 
 }  // namespace

@@ -142,9 +142,25 @@ Page make_page(const std::vector<NamedResult>& results, const PageOptions& optio
 void save(const Page& page, const std::filesystem::path& file, const std::filesystem::path& charts) {
   if (!charts.empty()) {
     std::error_code error;
-    std::filesystem::create_directories(charts, error);
+    if (std::filesystem::is_symlink(charts, error)) {
+      throw Error(ErrorKind::kInput, fmt::format("{}: is a link, expected a folder of its own", charts.string()));
+    }
+    const bool new_folder = std::filesystem::create_directories(charts, error);
     if (error) throw Error(ErrorKind::kInput, fmt::format("{}: {}", charts.string(), error.message()));
-    for (const auto& [name, text] : page.charts) write_file_atomically(charts / name, text);
+    std::vector<std::filesystem::path> made;  // what was not there before
+    try {
+      for (const auto& [name, text] : page.charts) {
+        const bool is_new = !std::filesystem::exists(charts / name, error);
+        write_file_atomically(without_link(charts / name), text);
+        if (is_new) made.push_back(charts / name);
+      }
+      write_file_atomically(file, page.html);
+    } catch (...) {  // a full disk: no folder with half of the charts
+      for (const auto& chart : made) std::filesystem::remove(chart, error);
+      if (new_folder) std::filesystem::remove(charts, error);
+      throw;
+    }
+    return;
   }
   write_file_atomically(file, page.html);
 }
