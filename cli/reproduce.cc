@@ -52,7 +52,9 @@ std::string text_entry(const Result& result, std::string_view key) {
 // In the directory, which may come from a stranger, links are not followed: what is written stays inside.
 void remove_link(const std::filesystem::path& file) {
   std::error_code error;
-  if (std::filesystem::is_symlink(file, error)) std::filesystem::remove(file, error);
+  if (!std::filesystem::is_symlink(file, error)) return;
+  std::filesystem::remove(file, error);
+  if (error) throw Error(ErrorKind::kInput, fmt::format("{}: is a link, and {}", file.string(), error.message()));
 }
 
 void make_directory(const std::filesystem::path& directory) {

@@ -395,6 +395,13 @@ else
   expect "charts for notebooks" test -s "$dir/page-charts/s1-curves.vl.json"
   check "a report of csv" 3 "needs JSON" -- report "$dir/tiny.csv" -o "$dir/page.html"
   check "a report of nothing" 3 "No such file" -- report "$dir/none.json" -o "$dir/page.html"
+  # Charts fit below the limit, the page does not: as on a disk that is full by then.
+  (
+    ulimit -f 200
+    "$rankfall" report "$dir/tiny.json" -o "$dir/large.html" > "$dir/out" 2> "$dir/err"
+  )
+  expect "a page that does not fit" test $? -eq 3
+  expect "no folder with half of the report" test ! -e "$dir/large-charts" -a ! -e "$dir/large.html"
   # Links in a folder that a command keeps lead nowhere.
   mkdir "$dir/foreign" "$dir/elsewhere"
   echo precious > "$dir/victim"

@@ -60,4 +60,22 @@ for signal in INT TERM; do
   [[ $status == 130 ]] || fail "SIG$signal ends with 130, found $status"
   grep -q -- --resume "$dir/$signal.err" || fail "SIG$signal says how to go on"
 done
+
+# A stranger's link in the directory leads nowhere, and a state of NaN is refused, not gone on from.
+echo precious > "$dir/victim"
+mkdir "$dir/linked"
+ln -s "$dir/victim" "$dir/linked/history.json"
+"$rankfall" train sort -o "$dir/linked" "${options[@]}" --epochs 1 > /dev/null
+grep -q precious "$dir/victim" || fail "the training wrote through a link"
+python3 - "$dir/linked/state.safetensors" << 'END'
+import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+begin = 8 + struct.unpack("<Q", data[:8])[0]
+data[begin : begin + 4] = struct.pack("<f", float("nan"))
+open(sys.argv[1], "wb").write(data)
+END
+status=0
+"$rankfall" train sort -o "$dir/linked" --resume "${options[@]}" --epochs 1 > /dev/null 2> "$dir/nan.err" || status=$?
+[[ $status == 3 ]] || fail "a state of NaN ends with 3, found $status"
+grep -q 'not finite' "$dir/nan.err" || fail "a state of NaN is named"
 echo ok
