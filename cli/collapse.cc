@@ -67,6 +67,11 @@ void add_collapse_command(CLI::App& app) {
       ->check(CLI::Range(1, 10'000));
   sub->add_flag("--no-floats", command->no_floats,
                 "do not run float32 and float64 for comparison: a third of the time less");
+  sub->add_option("--error-draws", command->options.error_draws,
+                  "passes with random changes of 256 roundings, which tell how far each value can be trusted "
+                  "(log10_error)")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   add_input_options(*sub, command->options.input);
   add_seed_option(*sub, command->options.seed);
   add_threads_option(*sub);

@@ -22,6 +22,8 @@ struct CollapseOptions {
   std::vector<Variant> variants;
   // Another number of blocks: drawn weights are drawn for as many, those of a checkpoint repeat.
   std::optional<Index> depth;
+  // Passes with random changes of 256 roundings, from which log10_error comes; at least one.
+  Index error_draws = 3;
   bool floats = true;       // what float32 and float64 show, too
   bool each_sample = true;  // rows for each sample beside those over all
   std::uint64_t seed = 0;

@@ -59,9 +59,11 @@ class RANKFALL_API SplitObserver {
   virtual ~SplitObserver() = default;
   // Hidden state 0..L. The reference is valid during the call only.
   virtual void hidden(Index state, const SplitState& x) = 0;
-  // Not 0: at every step all numbers are changed at random by this share of themselves. What that does to the result
-  // says what rounding, which does the same, has left of it.
+  // Not 0: at every step all numbers, logarithms of scales included, are changed at random by this share of themselves.
+  // What that does to the result says what rounding, which does the same, has left of it.
   virtual double jitter() const { return 0; }
+  // Which of the random changes: other numbers, other changes.
+  virtual std::uint64_t jitter_draw() const { return 0; }
 };
 
 // forward() in this arithmetic; the same rules for observers, threads and errors. Returns the last states, final norm

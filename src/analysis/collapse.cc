@@ -20,10 +20,10 @@ std::vector<Variant> variants_of(const CollapseOptions& options) { return varian
 VariantRows rows_of(const CollapseOptions& options) {
   return [&options](const Model& model, const Variant& variant, std::span<const Sample> samples,
                     const Progress& progress) {
-    return collapse_rows(
-        model.name, variant.name,
-        collapse_curves(apply(variant, model.network), *model.weights, samples, options.floats, progress),
-        options.each_sample);
+    return collapse_rows(model.name, variant.name,
+                         collapse_curves(apply(variant, model.network), *model.weights, samples, options.floats,
+                                         options.error_draws, progress),
+                         options.each_sample);
   };
 }
 
@@ -50,17 +50,24 @@ std::vector<std::string> notes_on(std::span<const Sample> samples) {
                       samples.size())};
 }
 
+Result empty_result(const CollapseOptions& options) {
+  if (options.error_draws < 1) throw Error(ErrorKind::kUsage, "error_draws must be at least 1");
+  Result result{"collapse", run_manifest("f64, mean and residual apart", variants_of(options)), {}};
+  add(result.manifest, "error_draws", std::int64_t{options.error_draws});
+  return result;
+}
+
 }  // namespace
 
 Result collapse(const Model& model, std::span<const Sample> samples, const CollapseOptions& options) {
-  Result result{"collapse", run_manifest("f64, mean and residual apart", variants_of(options)), {}};
+  Result result = empty_result(options);
   check_size(model, options, size_of(samples));
   add_rows(model, samples, variants_of(options), rows_of(options), options.progress, result);
   return result;
 }
 
 Result collapse(std::span<const std::string> models, const CollapseOptions& options) {
-  Result result{"collapse", run_manifest("f64, mean and residual apart", variants_of(options)), {}};
+  Result result = empty_result(options);
   add(result.manifest, "seed", options.seed);
   if (options.depth) add(result.manifest, "depth", std::int64_t{*options.depth});
   OpenedModels opened =

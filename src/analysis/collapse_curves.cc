@@ -1,8 +1,10 @@
 #include "analysis/collapse_curves.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include "analysis/part_of.h"
 #include "linalg/norms.h"
@@ -16,21 +18,30 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // The changes by which digits are counted are this many times the rounding of double.
 constexpr double kJitterRoundings = 256;
+// The stated error in responses to jitter, and what it is at least, in roundings of the value itself and of the norm:
+// chosen so that true errors of random networks lie below it (tests/analysis/collapse_errors_test.cc).
+constexpr double kSafety = 4;
+constexpr double kOwnRoundings = 3 * std::numeric_limits<double>::epsilon();
+constexpr double kNormRoundings = std::numeric_limits<double>::epsilon();
 // A change of log10 beyond this is no longer a small one: the value is not carried at all.
 constexpr double kLargestChange = 0.1;
+// Below, logarithms themselves leave the range of double, at one layer or the next.
+constexpr double kEndOfRange = -1e300;
 // A precision is at its end where it is off by more than this in log10.
 constexpr double kOff = 0.05;
 
+// With jitter of the given draw, or without.
 class ExactObserver final : public SplitObserver {
  public:
-  ExactObserver(std::span<const std::uint8_t> valid, double jitter) : valid_(valid), jitter_(jitter) {}
-  void hidden(Index, const SplitState& x) override { curve.push_back(split_norms(x, valid_, jitter_ == 0)); }
-  double jitter() const override { return jitter_; }
+  ExactObserver(std::span<const std::uint8_t> valid, std::optional<std::uint64_t> draw) : valid_(valid), draw_(draw) {}
+  void hidden(Index, const SplitState& x) override { curve.push_back(split_norms(x, valid_, true)); }
+  double jitter() const override { return draw_ ? kJitterRoundings * std::numeric_limits<double>::epsilon() : 0; }
+  std::uint64_t jitter_draw() const override { return draw_.value_or(0); }
   Curve curve;
 
  private:
   std::span<const std::uint8_t> valid_;
-  double jitter_;
+  std::optional<std::uint64_t> draw_;
 };
 
 template <class T>
@@ -64,11 +75,11 @@ std::vector<Curve> curves_of(std::vector<std::unique_ptr<O>>& observers) {
 }
 
 std::vector<Curve> exact_curves(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
-                                double jitter, const Progress& progress) {
+                                std::optional<std::uint64_t> draw, const Progress& progress) {
   std::vector<std::unique_ptr<ExactObserver>> observers;
   std::vector<SplitObserver*> pointers;
   for (const Sample& sample : samples) {
-    observers.push_back(std::make_unique<ExactObserver>(sample.valid, jitter));
+    observers.push_back(std::make_unique<ExactObserver>(sample.valid, draw));
     pointers.push_back(observers.back().get());
   }
   track(network, weights, samples, pointers, {.progress = progress});
@@ -119,15 +130,55 @@ FloatRun float_run(const char* kind, const Network& network, const WeightSource&
   return run;
 }
 
-std::vector<std::vector<double>> errors_of(std::span<const Curve> exact, std::span<const Curve> jittered) {
-  std::vector<std::vector<double>> errors(exact.size(), std::vector<double>(exact[0].size(), 0));
+// The values of a state whose digits are counted.
+struct ErrorValue {
+  double LogNorms::*norm;
+  bool relative;
+  double operator()(const SplitNorms& norms) const {
+    const double residual = norms.residual.*norm;
+    return relative && std::isfinite(residual) ? residual - norms.state.*norm : residual;
+  }
+};
+
+// What the draws of jitter say of one value: the root mean square of its changes, in roundings; infinity where a change
+// is not small.
+double response(double truth, std::span<const double> jittered) {
+  double length = 0;
+  for (const double value : jittered) {
+    if (value == truth) continue;  // also where both are -infinity
+    if (value < kEndOfRange && truth < kEndOfRange) continue;
+    const double change = std::abs(value - truth);
+    if (!(change <= kLargestChange + 1e-8 * std::abs(truth))) return INFINITY;
+    length = std::hypot(length, change);  // changes may be as large as 1e290
+  }
+  return length / std::sqrt(static_cast<double>(jittered.size())) / kJitterRoundings;
+}
+
+double state_error(std::size_t s, std::size_t l, std::span<const Curve> exact,
+                   std::span<const std::vector<Curve>> draws) {
+  double largest = 0;
+  for (const auto norm :
+       {&LogNorms::composite, &LogNorms::one, &LogNorms::inf, &LogNorms::frobenius, &LogNorms::spectral}) {
+    for (const bool relative : {false, true}) {
+      const ErrorValue value{norm, relative};
+      const double truth = value(exact[s][l]);
+      std::vector<double> jittered;
+      for (const std::vector<Curve>& curves : draws) jittered.push_back(value(curves[s][l]));
+      double error = kSafety * response(truth, jittered);
+      if (std::isfinite(truth)) error += kOwnRoundings * std::abs(truth) + kNormRoundings;
+      largest = std::max(largest, error);
+    }
+  }
+  return largest;
+}
+
+std::vector<std::vector<double>> errors_of(std::span<const Curve> exact, std::span<const std::vector<Curve>> draws) {
+  std::vector<std::vector<double>> errors(exact.size());
   for (std::size_t s = 0; s < exact.size(); ++s) {
+    double largest = 0;
     for (std::size_t l = 0; l < exact[s].size(); ++l) {
-      const double truth = exact[s][l].residual.composite;
-      if (truth == jittered[s][l].residual.composite) continue;
-      const double change = std::abs(truth - jittered[s][l].residual.composite);
-      const bool known = change <= kLargestChange + 1e-8 * std::abs(truth);
-      errors[s][l] = known ? change / kJitterRoundings : INFINITY;
+      largest = std::max(largest, state_error(s, l, exact, draws));
+      errors[s].push_back(largest);
     }
   }
   return errors;
@@ -136,18 +187,25 @@ std::vector<std::vector<double>> errors_of(std::span<const Curve> exact, std::sp
 }  // namespace
 
 CollapseCurves collapse_curves(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
-                               bool floats, const Progress& progress) {
-  // Shares of the time, roughly.
-  const auto part = [&](double first, double size) { return part_of(progress, first, 1, "", size); };
-  const double exact_share = floats ? 0.34 : 0.5;
+                               bool floats, Index error_draws, const Progress& progress) {
+  // Shares of the time, roughly: an exact pass takes as long as both plain ones.
+  const double pass = 1.0 / static_cast<double>(1 + error_draws + (floats ? 1 : 0));
+  double done = 0;
+  const auto part = [&](double size) {
+    Progress out = part_of(progress, done, 1, "", size);
+    done += size;
+    return out;
+  };
   CollapseCurves curves;
-  curves.exact = exact_curves(network, weights, samples, 0, part(0, exact_share));
-  const double jitter = kJitterRoundings * std::numeric_limits<double>::epsilon();
-  curves.errors =
-      errors_of(curves.exact, exact_curves(network, weights, samples, jitter, part(exact_share, exact_share)));
+  curves.exact = exact_curves(network, weights, samples, {}, part(pass));
+  std::vector<std::vector<Curve>> draws;
+  for (Index draw = 0; draw < error_draws; ++draw) {
+    draws.push_back(exact_curves(network, weights, samples, static_cast<std::uint64_t>(draw), part(pass)));
+  }
+  curves.errors = errors_of(curves.exact, draws);
   if (floats) {
-    curves.floats.push_back(float_run<float>("f32", network, weights, samples, curves.exact, part(0.68, 0.1)));
-    curves.floats.push_back(float_run<double>("f64", network, weights, samples, curves.exact, part(0.78, 0.22)));
+    curves.floats.push_back(float_run<float>("f32", network, weights, samples, curves.exact, part(0.3 * pass)));
+    curves.floats.push_back(float_run<double>("f64", network, weights, samples, curves.exact, part(0.7 * pass)));
   }
   return curves;
 }

@@ -26,14 +26,14 @@ struct FloatRun {
 // Of one network, by sample and state.
 struct CollapseCurves {
   std::vector<Curve> exact;
-  // What double leaves uncertain in log10 of the residual: from the distance between these curves and those with
-  // jitter. Infinity where nothing is known.
+  // What double leaves uncertain in log10 of the residual and of the relative residual, in the norm that suffers most:
+  // from the distances between these curves and those with jitter. Infinity where nothing is known; never falls.
   std::vector<std::vector<double>> errors;
   std::vector<FloatRun> floats;  // f32, f64, or none
 };
 
-// Requires at least one sample.
+// Requires at least one sample and one draw of jitter.
 CollapseCurves collapse_curves(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
-                               bool floats, const Progress& progress);
+                               bool floats, Index error_draws, const Progress& progress);
 
 }  // namespace rankfall

@@ -251,12 +251,14 @@ class Rows {
         curve.resize(l);
       }
     }
-    const Decay decay = decay_of(curve);
+    std::vector<std::vector<double>> samples;
+    for (const Curve& sample : exact_) samples.push_back(series(sample, value));
+    const Decay decay = decay_of(curve, samples);
     Row& row = add(std::nullopt, "decay", kind);
-    if (decay.kind == Decay::Kind::kDoublyExponential) row.mean = local_exponent(curve, decay.last);
-    if (decay.kind == Decay::Kind::kExponential) row.mean = std::pow(10, decay.slope);
+    if (decay.law == Status::kDoublyExponential) row.mean = local_exponent(curve, decay.last);
+    if (decay.law == Status::kExponential) row.mean = std::pow(10, decay.slope);
     row.n = static_cast<Index>(exact_.size());
-    row.status = decay_status(decay, curve);
+    row.status = decay.law;
     row.verdict = decay_words(decay, curve) + rest;
   }
 

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <rankfall/index.h>
 #include <rankfall/status.h>
@@ -17,25 +18,22 @@ namespace rankfall {
 std::optional<double> local_exponent(std::span<const double> curve, Index l);
 
 struct Decay {
-  enum class Kind {
-    kDoublyExponential,  // the last three local exponents exceed 2, and the curve falls
-    kExponential,        // a falling line fits the last half of the curve with R^2 > 0.95
-    kNone,
-    kTooShort,  // neither can be told
-  };
-  Kind kind = Kind::kTooShort;
+  // kDoublyExponential: the last three local exponents exceed 2 and the residual falls by a factor of 2 or more over
+  // them. kExponential: over the last half of the curve, five states at least, it falls by a factor of 2 or more, a
+  // line fits with R^2 > 0.95, and its slope is below zero by more than twice its deviation over samples. Else, of
+  // curves of fewer than five states, kTooFewLayers; kNoCollapse if the end keeps 0.7 of the beginning; kIrregular.
+  // kExactlyZero: there is no curve.
+  Status law = Status::kTooFewLayers;
   Index first = 0, last = 0;  // the states that say so
   double low = 0, high = 0;   // doubly exponential: smallest and largest exponent of these states
-  double slope = 0, r2 = 0;   // exponential: of the line, log10 a layer
+  double slope = 0, r2 = 0;   // of a line through them, log10 a layer; if there are five
+  double slope_std = 0;       // over samples; 0 for one
 };
 
-Decay decay_of(std::span<const double> curve);
+// Of the mean curve; `samples`: the curves it is the mean of, which may be none.
+Decay decay_of(std::span<const double> curve, std::span<const std::vector<double>> samples = {});
 
-// Its kind as a status. A curve of no law is kNoCollapse if its end keeps at least 0.7 of its beginning, else
-// kIrregular.
-Status decay_status(const Decay& decay, std::span<const double> curve);
-
-// "doubly exponential: ...", "exponential: ...", "none: ..." with the fit and the layers.
+// "doubly exponential: ...", "exponential: ...", ... with the fit and the layers.
 std::string decay_words(const Decay& decay, std::span<const double> curve);
 
 // "0.0176", or "10^-20.3" below 1e-4.

@@ -59,6 +59,9 @@ void add(Scaled<M>& x, const Scaled<M>& y) {
   add(x, 1, y, 1);
 }
 
+// (e^y - 1) / y.
+inline double expm1_ratio(double y) { return std::abs(y) < 1e-9 ? 1 + 0.5 * y : std::expm1(y) / y; }
+
 // Plain numbers, what is too small becoming zero.
 template <class M>
 M plain(const Scaled<M>& x) {

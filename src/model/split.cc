@@ -38,6 +38,13 @@ void check_split(const SplitState& x, const std::string& place) {
                   place));
 }
 
+// Whether what enters the first stage of an input map has been rounded: a row of one table, and numbers given, have
+// not.
+bool is_rounded(const InputMap& input) {
+  if (const auto* tokens = std::get_if<TokenInput>(&input.source)) return tokens->segments || tokens->positions;
+  return std::holds_alternative<PatchInput>(input.source);
+}
+
 // Differences above this share of the mean are no longer small.
 constexpr double kSmall = 0.125;
 
@@ -66,18 +73,37 @@ NormRow norm_row(double along, double across_squared, double log_size, double s,
 
 }  // namespace
 
+RowVector<double> Jitter::factors(Index n) {
+  std::vector<float> noise(static_cast<std::size_t>(n));
+  fill_normal(random_key(draw_, fmt::format("jitter {}", stream_)), next_, noise, 1);
+  next_ += n;
+  return (1 + size_ * Eigen::Map<const RowVector<float>>(noise.data(), n).cast<double>().array()).matrix();
+}
+
+template <class M>
+void Jitter::operator()(Scaled<M>& x) {
+  if (size_ == 0 || x.is_zero()) return;
+  const RowVector<double> each = factors(x.value.size());
+  for (Index i = 0; i < x.value.size(); ++i) x.value.data()[i] *= each(i);
+  if (x.value.rows() > 1) {
+    x.value.array().colwise() *= factors(x.value.rows()).transpose().array();
+    x.value.array().rowwise() *= factors(x.value.cols()).array();
+  }
+  x.log += (factors(1)(0) - 1) * std::max(1.0, std::abs(x.log));
+}
+template void Jitter::operator()(ScaledRow&);
+template void Jitter::operator()(ScaledMatrix&);
+
 void Jitter::operator()(SplitState& x) {
-  if (size_ == 0) return;
-  const auto change = [&](auto& values) {
-    std::vector<float> noise(static_cast<std::size_t>(values.size()));
-    fill_normal(random_key(0, "jitter"), next_, noise, 1);
-    next_ += values.size();
-    for (Index i = 0; i < values.size(); ++i) {
-      values.data()[i] *= 1 + size_ * double{noise[static_cast<std::size_t>(i)]};
-    }
-  };
-  change(x.mean.value);
-  change(x.residual.value);
+  (*this)(x.mean);
+  (*this)(x.residual);
+}
+
+Jitter Jitter::fork(Index job) const {
+  Jitter out(size_, draw_);
+  out.stream_ = static_cast<std::uint64_t>(job) + 1;
+  out.next_ = next_;
+  return out;
 }
 
 Index smallest_row(const MatrixRef<double>& r, std::span<const std::uint8_t> valid) {
@@ -142,16 +168,36 @@ SplitState linear(const SplitState& x, const WeightView<double>& w, const Vector
   return out;
 }
 
+namespace {
+
+// Takes the mean over channels out of a row. Of two channels half their difference is left, with either sign: the two
+// must not differ by a rounding, see below.
+template <class Row>
+void centre_channels(Row&& row) {
+  if (row.size() == 2) {
+    row(0) = 0.5 * (row(0) - row(1));
+    row(1) = -row(0);
+  } else {
+    row.array() -= row.sum() / static_cast<double>(row.size());
+  }
+}
+
+}  // namespace
+
 SplitState normalised(const Norm& norm, const VectorView<double>& gain, const VectorView<double>& bias,
                       std::span<const std::uint8_t> valid, SplitState x) {
   const double d = static_cast<double>(x.mean.value.size());
   Matrix<double>& r = x.residual.value;
-  if (norm.kind == Norm::Kind::kLayer) {
-    x.mean.value.array() -= x.mean.value.sum() / d;
+  const bool centres = norm.kind == Norm::Kind::kLayer;
+  if (centres) {
+    centre_channels(x.mean.value);
     rescale(x.mean);
-    for (Index i = 0; i < r.rows(); ++i) r.row(i).array() -= r.row(i).sum() / d;
+    for (Index i = 0; i < r.rows(); ++i) centre_channels(r.row(i));
     rescale(x.residual);
   }
+  // All tokens lie on one line through zero: nothing is across it, not even a rounding, which could be all that is
+  // left.
+  const bool on_a_line = x.mean.value.size() == (centres ? 2 : 1);
   if (x.mean.is_zero() && !x.residual.is_zero()) {  // about a token, so that those parallel to it keep their digits
     const RowVector<double> reference = r.row(smallest_row(r, valid));
     for (const Index i : valid_rows(r.rows(), valid)) r.row(i) -= reference;
@@ -182,6 +228,7 @@ SplitState normalised(const Norm& norm, const VectorView<double>& gain, const Ve
         r.row(i) -= found * c;
         part += found;
       }
+      if (on_a_line && length > 0) r.row(i).setZero();
       const NormRow row =
           norm_row(part * length, r.row(i).squaredNorm(), log_length - log_v / 2, x.residual.log, d, damping);
       r.row(i) *= row.across;
@@ -245,7 +292,31 @@ SplitState Split::settled(State x) {
   return x;
 }
 
-SplitState Split::start(const MatrixRef<double>& x) { return settled(split(x, sample_->valid)); }
+SplitState Split::start(const Network& network, const WeightSource& source, const LayerWeights<double>& stages) {
+  if (const auto* given = std::get_if<HiddenState>(&sample_->content)) {
+    return settled(split(given->values, sample_->valid));
+  }
+  const Matrix<double> sum = std::visit(
+      [&](const auto& input) { return source_state<double>(network, source, input, *sample_); }, network.input.source);
+  SplitState x = split(sum, sample_->valid);
+  if (is_rounded(network.input) && !x.residual.is_zero()) {  // equal sums are rounded alike
+    x = {{RowVector<double>::Zero(sum.cols()), kLogZero}, {sum, 0}};
+    jitter_(x.residual);
+    recentre(x, sample_->valid);
+  }
+  x = settled(std::move(x));
+  for (const auto& stage : network.input.stages) {
+    if (const auto* f = std::get_if<Linear>(&stage)) {
+      x = linear(x, stages.matrix(f->w), stages.vector(f->b));
+    } else if (const auto* norm = std::get_if<Norm>(&stage)) {
+      x = normalised(*norm, stages.vector(norm->gain), stages.vector(norm->bias), sample_->valid, std::move(x));
+    } else {
+      activate(std::get<Activation>(stage), x);
+    }
+    x = settled(std::move(x));
+  }
+  return x;
+}
 
 SplitState Split::combine(double skip, const State& x, double branch, State y) {
   if (skip != 0 || branch != 1) {
@@ -329,13 +400,15 @@ std::vector<SplitState> track(const Network& network, const WeightSource& weight
   check_observers(observers.size(), samples.size());
   if (!can_track(network)) throw Error(ErrorKind::kUsage, kCannotTrack);
   const BlasThreads one_blas_thread(1);
-  std::vector<SplitState> states;
-  states.reserve(samples.size());
+  std::vector<SplitState> states(samples.size());
+  for (const Sample& sample : samples) check_sample(network, sample);
   {
-    const std::vector<Matrix<double>> inputs = input_states<double>(network, weights, samples);
-    for (std::size_t s = 0; s < samples.size(); ++s) {
-      states.push_back(Split(&samples[s], observers.empty() ? nullptr : observers[s]).start(inputs[s]));
-    }
+    const LayerWeights<double> stages(stage_slices(network.input), network.tensors, weights);
+    parallel_for(static_cast<Index>(samples.size()), [&](Index s) {
+      const auto i = static_cast<std::size_t>(s);
+      states[i] = Split(&samples[i], observers.empty() ? nullptr : observers[i]).start(network, weights, stages);
+    });
+    weights.check();
   }
   run_samples<Split, SplitObserver>(network, weights, samples, observers, states, options);
   return states;

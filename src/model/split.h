@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -16,14 +17,26 @@ namespace rankfall {
 // Error(kUsage) if `track` refuses one of the variants; says which it would take.
 void check_trackable(const Network& network, std::span<const Variant> variants);
 
-// Random changes by a share `size` of each number; none if 0. Depends on the number of values changed so far only.
+// Random changes by a share `size`, none if 0: of each number, and, since roundings of a factor change many numbers
+// alike, of each row, of each column, and of the scale and its logarithm. Depends on the draw and on the number of
+// values changed so far only.
 class Jitter {
  public:
-  explicit Jitter(double size) : size_(size) {}
+  Jitter(double size, std::uint64_t draw) : size_(size), draw_(draw) {}
+
+  template <class M>
+  void operator()(Scaled<M>& x);
   void operator()(SplitState& x);
 
+  // One for each of many jobs in parallel, each with numbers of its own.
+  Jitter fork(Index job) const;
+
  private:
+  RowVector<double> factors(Index n);
+
   double size_;
+  std::uint64_t draw_;
+  std::uint64_t stream_ = 0;
   Index next_ = 0;
 };
 
@@ -48,7 +61,7 @@ class Split {
       : sample_(sample),
         observer_(observer),
         inside_(dynamic_cast<SplitLayerObserver*>(observer)),
-        jitter_(observer ? observer->jitter() : 0.0) {}
+        jitter_(observer ? Jitter(observer->jitter(), observer->jitter_draw()) : Jitter(0, 0)) {}
 
   void enter(const Layer& layer) { layer_ = &layer; }
   State norm(const Norm& norm, NormPlace place, State x);
@@ -58,8 +71,8 @@ class Split {
   State combine(double skip, const State& x, double branch, State y);
   void hidden(Index state, const State& x);
 
-  // The state of a sample's input.
-  State start(const MatrixRef<double>& x);
+  // Hidden state 0: the stages of the input map, in this arithmetic. `stages` holds stage_slices(network.input).
+  State start(const Network& network, const WeightSource& source, const LayerWeights<double>& stages);
   // For norms outside blocks: weights that belong to no sub-layer.
   State norm_with(const LayerWeights<double>& weights, const Norm& norm, NormPlace place, State x);
 

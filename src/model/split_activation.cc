@@ -1,11 +1,14 @@
 #include "model/split_activation.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "base/parallel.h"
 #include "linalg/linear.h"
 #include "model/scaled.h"
+#include "model/split_tails.h"
 
 namespace rankfall {
 namespace {
@@ -54,6 +57,15 @@ struct IdentityAt {
   double difference(double) const { return 1; }
 };
 
+// (to - from) / e, if little cancels in it.
+std::optional<double> direct_difference(double from, double to, double e) {
+  const double change = to - from;
+  if (std::abs(change) < 0.5 * std::max(std::abs(from), std::abs(to))) return std::nullopt;
+  return change / e;
+}
+// Increments that a direct difference is tried for: smaller ones change little.
+constexpr double kLargeIncrement = 0.5;
+
 // Exact piece by piece; scale does not matter, so both numbers may be given in any common unit.
 struct ReluAt {
   double a;
@@ -90,7 +102,12 @@ struct GeluAt {
   }
 
   double value() const { return phi; }
-  double difference(double e) const { return phi + (a + e) * cdf_difference(e); }
+  double difference(double e) const {
+    if (std::abs(e) > kLargeIncrement) {
+      if (const auto direct = direct_difference(a * phi, (a + e) * cdf(a + e), e)) return *direct;
+    }
+    return phi + (a + e) * cdf_difference(e);
+  }
 
  private:
   double cdf_difference(double e) const {
@@ -133,6 +150,9 @@ struct GeluTanhAt {
   explicit GeluTanhAt(double at) : a(at), phi(logistic(2 * inner(at))), tanh_from(inner(at)) {}
   double value() const { return phi; }
   double difference(double e) const {
+    if (std::abs(e) > kLargeIncrement) {
+      if (const auto direct = direct_difference(a * phi, (a + e) * logistic(2 * inner(a + e)), e)) return *direct;
+    }
     if (std::abs(e) > 8) return ((a + e) * logistic(2 * inner(a + e)) - a * phi) / e;
     const double chord = root() * (1 + kCubic * (3 * a * (a + e) + e * e));  // (g(a+e) - g(a)) / e
     return phi + 0.5 * (a + e) * chord * tanh_from(chord * e);
@@ -151,7 +171,12 @@ struct SiluAt {
 
   explicit SiluAt(double at) : a(at), sigma(logistic(at)), tanh_from(0.5 * at) {}
   double value() const { return sigma; }
-  double difference(double e) const { return sigma + 0.25 * (a + e) * tanh_from(0.5 * e); }
+  double difference(double e) const {
+    if (std::abs(e) > kLargeIncrement) {
+      if (const auto direct = direct_difference(a * sigma, (a + e) * logistic(a + e), e)) return *direct;
+    }
+    return sigma + 0.25 * (a + e) * tanh_from(0.5 * e);
+  }
 };
 
 struct TanhAt {
@@ -184,6 +209,18 @@ void activate_with(SplitState& x, double unit) {
   rescale(x.residual);
 }
 
+// An activation that saturates.
+template <class At, class Tail>
+void activate_with_tail(SplitState& x) {
+  ScaledRow mean;
+  ScaledMatrix residual;
+  const bool far_mean = activate_far_mean<Tail>(x, mean);
+  const bool far_residual = activate_far_residual<Tail>(x, residual);
+  if (!far_mean || !far_residual) activate_with<At>(x, 0);
+  if (far_mean) x.mean = std::move(mean);
+  if (far_residual) x.residual = std::move(residual);
+}
+
 }  // namespace
 
 void activate(Activation act, SplitState& x) {
@@ -193,13 +230,13 @@ void activate(Activation act, SplitState& x) {
     case Activation::kRelu:
       return activate_with<ReluAt>(x, std::max(x.mean.log, x.residual.log));
     case Activation::kGelu:
-      return activate_with<GeluAt>(x, 0);
+      return activate_with_tail<GeluAt, GeluTail>(x);
     case Activation::kGeluTanh:
-      return activate_with<GeluTanhAt>(x, 0);
+      return activate_with_tail<GeluTanhAt, GeluTanhTail>(x);
     case Activation::kSilu:
-      return activate_with<SiluAt>(x, 0);
+      return activate_with_tail<SiluAt, SiluTail>(x);
     case Activation::kTanh:
-      return activate_with<TanhAt>(x, 0);
+      return activate_with_tail<TanhAt, TanhTail>(x);
   }
 }
 

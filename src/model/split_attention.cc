@@ -17,11 +17,12 @@ struct HeadOutput {
   std::vector<ScaledMatrix> blocks;  // of kQueryRows rows, each with its own scale
 };
 
-HeadOutput head_output(const Projections& p, Index index) {
+HeadOutput head_output(const Projections& p, Index index, Jitter jitter) {
   const SplitHead head = head_of(p, index);
   const auto logits = split_logits(p, head);
   ScaledRow r = logits->reference();
   centre(p, r);
+  jitter(r);
   const Reference reference = reference_of(p, plain(r));
   const Index d = p.attention.d_head;
   const Index kv_head = index * p.attention.n_kv_heads / p.attention.n_heads;
@@ -32,13 +33,27 @@ HeadOutput head_output(const Projections& p, Index index) {
   const Matrix<double> values = head.v.value.rowwise() - peak;
   const Deviations deviations(p, index, reference);
   for (Index first = 0; first < p.n(); first += kQueryRows) {
-    const ScaledMatrix dev = deviations.from(first, logits->differences(first, std::min(kQueryRows, p.n() - first)));
+    ScaledMatrix e = logits->differences(first, std::min(kQueryRows, p.n() - first));
+    jitter(e);
+    ScaledMatrix dev = deviations.from(first, std::move(e));
+    jitter(dev);
     ScaledMatrix block{Matrix<double>(dev.value.rows(), d), dev.log + head.v.log};
     gemm<double>(false, false, 1.0, dev.value, values, 0.0, block.value);
     rescale(block);
     out.blocks.push_back(std::move(block));
   }
   return out;
+}
+
+// Whether every query that is no padding sees every key that is none.
+bool sees_all(const Projections& p) {
+  for (Index i = 0; i < p.n(); ++i) {
+    if (!p.is_valid(i)) continue;
+    for (Index j = 0; j < p.n(); ++j) {
+      if (p.is_valid(j) && !p.keys.allows(i, j)) return false;
+    }
+  }
+  return true;
 }
 
 // Heads side by side, at the scale of the largest.
@@ -74,12 +89,7 @@ SplitState split_attention(const Attention& attention, const LoadedLayer<double>
   p.reference = smallest_row(x.residual.value, sample.valid);
   p.centred = !x.mean.is_zero();
   p.keys = SeenKeys(attention.mask, p.n());
-  Index first = 0;
-  Index last = p.n() - 1;
-  while (first < last && !p.is_valid(first)) ++first;
-  while (last > first && !p.is_valid(last)) --last;
-  const Mask& mask = attention.mask;
-  p.same_keys = !mask.causal && (mask.window == 0 || last - std::max(first, mask.global) <= mask.window);
+  p.same_keys = sees_all(p);
   Matrix<double> queries;
   Matrix<double> keys;
   std::optional<HeadScores<double>> whole;
@@ -93,7 +103,8 @@ SplitState split_attention(const Attention& attention, const LoadedLayer<double>
     p.whole = &whole.emplace(attention, layer, queries, keys, sample.valid, sample.segments);
   }
   std::vector<HeadOutput> heads(static_cast<std::size_t>(attention.n_heads));
-  parallel_for(attention.n_heads, [&](Index head) { heads[static_cast<std::size_t>(head)] = head_output(p, head); });
+  parallel_for(attention.n_heads,
+               [&](Index head) { heads[static_cast<std::size_t>(head)] = head_output(p, head, jitter.fork(head)); });
   SplitState mixed = side_by_side(heads, p.n(), attention.d_head);
   jitter(mixed);
   return linear(mixed, layer.weights.matrix(attention.o.w), layer.weights.vector(attention.o.b));

@@ -5,12 +5,6 @@
 #include <vector>
 
 namespace rankfall {
-namespace {
-
-// (e^y - 1) / y.
-double expm1_ratio(double y) { return std::abs(y) < 1e-9 ? 1 + 0.5 * y : std::expm1(y) / y; }
-
-}  // namespace
 
 void centre(const Projections& p, ScaledRow& r) {
   double sum = 0;

@@ -180,6 +180,18 @@ std::string law_words(Status status) {
   }
 }
 
+Tone law_tone(Status status) {
+  switch (status) {
+    case Status::kDoublyExponential:
+    case Status::kExponential:
+      return Tone::kBad;
+    case Status::kNoCollapse:
+      return Tone::kGood;
+    default:
+      return Tone::kNeutral;
+  }
+}
+
 void from_collapse(const Result& result, std::vector<Answer>& summary) {
   // The last layer of pure attention, or of the first variant.
   struct Deepest {
@@ -203,16 +215,17 @@ void from_collapse(const Result& result, std::vector<Answer>& summary) {
   }
   for (const std::string& model : order) {
     const Deepest& deepest = models[model];
-    std::string law;
+    Status law = Status::kNone;
     for (const Row& row : result.rows) {
       if (row.metric == "decay" && row.kind == "residual" && row.model == model && row.variant == deepest.variant) {
-        law = law_words(row.status);
+        law = row.status;
       }
     }
+    const std::string words = law_words(law);
     add(summary, kSpeed,
-        fmt::format("{} {}: {}10^{} after {} layers.", shortened(model), deepest.variant, law.empty() ? "" : law + ", ",
-                    logarithm(deepest.log10), deepest.layer),
-        deepest.log10 < -1 ? Tone::kBad : Tone::kGood);
+        fmt::format("{} {}: {}10^{} after {} layers.", shortened(model), deepest.variant,
+                    words.empty() ? "" : words + ", ", logarithm(deepest.log10), deepest.layer),
+        law_tone(law));
   }
 }
 
