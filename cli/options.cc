@@ -125,6 +125,9 @@ void add_input_options(CLI::App& app, InputOptions& options) {
     for (std::size_t k = i + 1; k < files.size(); ++k) files.at(i)->excludes(files.at(k));
   }
   add_text_options(app, options, text);
+  app.add_flag("--ignore-unused", options.ignore_unused,
+               "go on although a checkpoint has weights inside its layers that its family does not use")
+      ->group("Input");
   app.add_option("--samples", options.n_samples, "how many samples")
       ->check(CLI::Range(1, 1'000'000))
       ->default_str("all of --ids, --features, --hidden, --pixels, 32 otherwise")

@@ -31,7 +31,7 @@ class Printer : public rankfall::SplitObserver {
 
 int main() {
   // Eight layers of a network that any config.json could describe; its weights are drawn from seed 0.
-  const rankfall::Model model = rankfall::open_model("bert-tiny@init", 0, 8);
+  const rankfall::Model model = rankfall::open_model("bert-tiny@init", 0, {.n_blocks = 8});
   const rankfall::Network attention_alone = rankfall::apply(rankfall::variant_named("san"), model.network);
   const std::vector<rankfall::Sample> samples = rankfall::random_samples(attention_alone, 0, 1, 32);
   Printer printer(samples[0]);

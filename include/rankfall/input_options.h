@@ -32,6 +32,8 @@ struct InputOptions {
   // as preprocessor_config.json in the directory `tokenizer` says.
   std::vector<std::string> pixels;
 
+  bool ignore_unused = false;  // OpenOptions::ignore_unused, of the models that the input is for
+
   bool from_file() const {
     return !text.empty() || !ids.empty() || !features.empty() || !hidden.empty() || !pixels.empty();
   }

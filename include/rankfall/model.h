@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,15 +23,20 @@ struct Model {
   std::vector<std::string> notes;  // what a person should know, e.g. layers of the file that config.json leaves out
 };
 
+struct OpenOptions {
+  // Another number of blocks, 1 to 10,000: drawn weights are drawn for as many, those of a checkpoint are used again
+  // and again (with_depth in variants.h).
+  std::optional<Index> n_blocks;
+  // A checkpoint with tensors inside its layers that its family does not use is opened, with a note. Otherwise that is
+  // an error: the numbers would be those of another network.
+  bool ignore_unused = false;
+};
+
 // `spec` is a directory with config.json and model.safetensors (or its parts and their index), a preset or the network
 // of a directory's config.json at random initialisation, `bert-base@init`, `path/to/model@init`, or a specification,
 // `san:layers=12,heads=12,dim=768` (docs/formats.md). Weights of the latter are drawn when they are needed, from
 // `seed`. Throws Error: kUsage on an impossible specification, kInput on files that cannot be read or do not fit.
-RANKFALL_API Model open_model(std::string_view spec, std::uint64_t seed);
-
-// The same with another number of blocks (1 to 10,000): drawn weights are drawn for as many, those of a checkpoint are
-// used again and again (with_depth in variants.h).
-RANKFALL_API Model open_model(std::string_view spec, std::uint64_t seed, Index n_blocks);
+RANKFALL_API Model open_model(std::string_view spec, std::uint64_t seed, const OpenOptions& options = {});
 
 // Names that open_model takes with "@init".
 RANKFALL_API std::vector<std::string> preset_names();

@@ -53,7 +53,8 @@ class RANKFALL_API WeightSource {
   // Throws Error kInput if a file is no longer what it was when it was opened: what was read since may be anything.
   virtual void check() const {}
 
-  // SHA-256 of the files (docs/formats.md), which reads all of them; empty when there are none.
+  // SHA-256 of the files (docs/formats.md), which reads all of them; empty when there are none, and when files above 1
+  // GB hold mostly what is not used.
   virtual std::string digest() const { return {}; }
 };
 

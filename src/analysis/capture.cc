@@ -316,7 +316,7 @@ void write_inputs(SafetensorsWriter& writer, const Plan& plan, const Layout& lay
 
 Captured capture(const std::string& spec, const std::filesystem::path& file, const CaptureOptions& options) {
   check_target(spec, file, options);
-  const Model model = open_model(spec, options.seed);
+  const Model model = open_model(spec, options.seed, {{}, options.input.ignore_unused});
   const Inputs inputs = checked_inputs(model, options);
   const Layout layout = make_layout(model.network.sizes, size_of(inputs.samples), options);
   const Plan plan = make_plan(layout, inputs.samples, options);

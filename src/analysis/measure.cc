@@ -188,7 +188,7 @@ Result measure(std::span<const std::string> models, const MeasureOptions& option
     if (std::ranges::find(models.first(i), models[i]) != models.first(i).end()) {
       throw Error(ErrorKind::kUsage, fmt::format("model '{}' is given twice", models[i]));
     }
-    const Model model = open_model(models[i], options.seed);
+    const Model model = open_model(models[i], options.seed, {{}, options.input.ignore_unused});
     if (options.n_seeds > 1 && !model.drawn && options.input.from_file()) {
       throw Error(ErrorKind::kUsage, fmt::format("{} seeds, but neither the weights of {} nor its inputs are random",
                                                  options.n_seeds, models[i]));
@@ -214,7 +214,7 @@ Result measure(std::span<const std::string> models, const MeasureOptions& option
     std::vector<std::vector<Row>> rows(variants.size());
     for (Index s = 0; s < options.n_seeds; ++s) {
       const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(s);
-      const Model model = open_model(spec, seed);
+      const Model model = open_model(spec, seed, {{}, options.input.ignore_unused});
       const Inputs inputs =
           options.input.from_file() ? given[m] : open_inputs(model.network, input_for(model, options.input), seed);
       for (std::size_t v = 0; v < variants.size(); ++v) {

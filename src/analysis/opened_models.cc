@@ -21,7 +21,7 @@ OpenedModels open_models(std::span<const std::string> models, std::uint64_t seed
       throw Error(ErrorKind::kUsage, fmt::format("model '{}' is given twice", spec));
     }
     OpenedModel job;
-    job.model = depth ? open_model(spec, seed, *depth) : open_model(spec, seed);
+    job.model = open_model(spec, seed, {depth, input.ignore_unused});
     const Network& network = job.model.network;
     if (!input.from_file()) check(job.model, random_size(network, input));
     job.inputs = open_inputs(network, input_for(job.model, input), seed);

@@ -252,7 +252,7 @@ InputOptions input_beside(const std::filesystem::path& directory, InputOptions o
 
 void compare_model(const std::string& spec, const ParityOptions& options, Result& result, Provenance& provenance,
                    const Progress& progress) {
-  const Model model = open_model(spec, 0);
+  const Model model = open_model(spec, 0, {{}, options.input.ignore_unused});
   const std::string reference =
       options.reference.empty() ? (std::filesystem::path(spec) / "expected.safetensors").string() : options.reference;
   const auto file = SafetensorsFile::open(reference);

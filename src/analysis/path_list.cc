@@ -64,7 +64,7 @@ Row path_row(const PathsJob& job, const Path& path, const char* metric, double v
 
 void list_paths(const std::string& spec, const PathListOptions& options,
                 const std::function<void(const Result& begin)>& begin, const std::function<void(const Row& row)>& row) {
-  const Model model = open_model(spec, options.seed);
+  const Model model = open_model(spec, options.seed, {{}, options.input.ignore_unused});
   PathsJob job;
   job.model = &model;
   job.variant = &options.variant;

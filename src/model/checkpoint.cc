@@ -40,7 +40,15 @@ class CheckpointWeights final : public WeightSource {
 
   void check() const override { files_->check(); }
 
-  std::string digest() const override { return files_->digest(); }
+  std::string digest() const override { return is_mostly_unused() ? std::string() : files_->digest(); }
+
+  // Files of which the network uses little are not hashed: a tensor that nobody asked for can be of any size.
+  bool is_mostly_unused() const {
+    constexpr std::uint64_t kSmall = std::uint64_t{1} << 30;
+    std::uint64_t used = 0;
+    for (const CheckpointFiles::Entry& entry : tensors_) used += entry.tensor->bytes.size();
+    return files_->n_bytes() > kSmall && files_->n_bytes() / 4 > used;
+  }
 
  private:
   static std::span<const std::byte> bytes_of(const CheckpointFiles::Entry& entry, Index first, Index count) {
@@ -118,8 +126,9 @@ class NameTable {
     return entries;
   }
 
-  // Tensors of the file that a reader would expect to be used: those of further layers, and others inside the layers.
-  std::vector<std::string> left_out() const {
+  // Notes on tensors of the file that a reader would expect to be used: those of further layers, and others inside the
+  // layers, which are an error unless they are to be ignored.
+  std::vector<std::string> left_out(bool ignore_unused) const {
     std::set<std::string> kinds;
     std::set<std::string> stems;  // "encoder.layer.#."
     std::set<const TensorInfo*> used;
@@ -147,22 +156,34 @@ class NameTable {
     std::vector<std::string> notes;
     if (further.n > 0) {
       notes.push_back(fmt::format("{}: {} tensors are not used, {} first: config.json has fewer layers than the file",
-                                  files_.where(), further.n, in_quotes(further.first)));
+                                  files_.where(), further.n, in_quotes(further.names[0])));
     }
-    if (inside.n > 0) {
-      notes.push_back(
-          fmt::format("{}: {} tensors inside the layers are not used, {} first; a {} model has no such part",
-                      files_.where(), inside.n, in_quotes(inside.first), network_.family));
+    if (inside.names.empty()) return notes;
+    const std::string which =
+        fmt::format("{}: {} tensor{} inside the layers {} not used: {}; a {} model has no such part", files_.where(),
+                    inside.n, inside.n == 1 ? "" : "s", inside.n == 1 ? "is" : "are", inside.list(), network_.family);
+    if (!ignore_unused) {
+      throw input_error(fmt::format(
+          "{}, and the numbers would be those of another network. config.json may say the wrong model_type; "
+          "--ignore-unused goes on without them",
+          which));
     }
+    notes.push_back(which);
     return notes;
   }
 
  private:
   struct Unused {
+    static constexpr std::size_t kNamed = 4;
     std::size_t n = 0;
-    std::string first;
+    std::vector<std::string> names;  // the first kNamed
     void add(const std::string& name) {
-      if (n++ == 0) first = name;
+      if (n++ < kNamed) names.push_back(name);
+    }
+    std::string list() const {
+      std::string text;
+      for (const std::string& name : names) text += fmt::format("{}{}", text.empty() ? "" : ", ", in_quotes(name));
+      return n > names.size() ? fmt::format("{} and {} more", text, n - names.size()) : text;
     }
   };
 
@@ -266,7 +287,7 @@ class NameTable {
 
 }  // namespace
 
-Model open_checkpoint(const fs::path& directory) {
+Model open_checkpoint(const fs::path& directory, bool ignore_unused) {
   const fs::path config_file = directory / "config.json";
   std::error_code error;
   if (!fs::exists(config_file, error)) {
@@ -282,8 +303,14 @@ Model open_checkpoint(const fs::path& directory) {
   const auto files = CheckpointFiles::open(directory);
   const bool tied = config.flag("tie_word_embeddings", model.network.family != "llama");
   const NameTable names(*files, model.network, tied);
-  model.weights = std::make_shared<CheckpointWeights>(files, names.entries());
-  model.notes = names.left_out();
+  const auto weights = std::make_shared<CheckpointWeights>(files, names.entries());
+  model.weights = weights;
+  model.notes = names.left_out(ignore_unused);
+  if (weights->is_mostly_unused()) {
+    model.notes.push_back(
+        fmt::format("{}: {:.1f} GB, of which the network uses less than a quarter: no SHA-256 of it is computed",
+                    files->where(), static_cast<double>(files->n_bytes()) / 1e9));
+  }
   return model;
 }
 

@@ -86,10 +86,10 @@ nlohmann::json san_value(std::string_view spec, const SanKey& key, std::string_v
 }
 
 // A model that is neither a preset nor a specification: a directory, or a mistake.
-Model open_path(std::string_view spec) {
+Model open_path(std::string_view spec, bool ignore_unused) {
   const std::filesystem::path path = spec;
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return open_checkpoint(path);
+  if (std::filesystem::is_directory(path, error)) return open_checkpoint(path, ignore_unused);
   if (std::filesystem::exists(path, error)) {
     const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     throw Error(ErrorKind::kInput,
@@ -169,29 +169,23 @@ std::optional<Config> drawn_config(std::string_view spec, std::optional<Index> n
                                       fmt::join(preset_names(), ", ")));
 }
 
-Model open_with_depth(std::string_view spec, std::uint64_t seed, std::optional<Index> n_blocks) {
+}  // namespace
+
+Model open_model(std::string_view spec, std::uint64_t seed, const OpenOptions& options) {
+  if (options.n_blocks && (*options.n_blocks < 1 || *options.n_blocks > 10'000)) {
+    throw usage_error(spec, fmt::format("depth {}, expected 1 to 10000", *options.n_blocks));
+  }
   Model model;
-  if (const auto config = drawn_config(spec, n_blocks, model.directory)) {
+  if (const auto config = drawn_config(spec, options.n_blocks, model.directory)) {
     model.name = std::string(spec);
     model.network = make_network(*config);
     model.weights = draw_weights(model.network.tensors, seed);
     model.drawn = true;
     return model;
   }
-  model = open_path(spec);
-  if (n_blocks) model.network = with_depth(model.network, *n_blocks);
+  model = open_path(spec, options.ignore_unused);
+  if (options.n_blocks) model.network = with_depth(model.network, *options.n_blocks);
   return model;
-}
-
-}  // namespace
-
-Model open_model(std::string_view spec, std::uint64_t seed) { return open_with_depth(spec, seed, std::nullopt); }
-
-Model open_model(std::string_view spec, std::uint64_t seed, Index n_blocks) {
-  if (n_blocks < 1 || n_blocks > 10'000) {
-    throw usage_error(spec, fmt::format("depth {}, expected 1 to 10000", n_blocks));
-  }
-  return open_with_depth(spec, seed, n_blocks);
 }
 
 }  // namespace rankfall

@@ -287,14 +287,40 @@ TEST(Checkpoint, LayersLeftOutAreMentioned) {
               ElementsAre(AllOf(HasSubstr("16 tensors are not used"), HasSubstr("'encoder.layer.2."))));
 }
 
-TEST(Checkpoint, PartsTheDescriptionDoesNotHaveAreMentioned) {
+TEST(Checkpoint, PartsTheDescriptionDoesNotHaveAreAnError) {
   Editable checkpoint("bert");
   checkpoint.tensors["encoder.layer.0.attention.self.q_norm.weight"] = {"F32", {1}, "1234"};
   checkpoint.tensors["encoder.layer.0.crossattention.self.query.weight"] = {"F32", {1}, "1234"};
   checkpoint.tensors["pooler.dense.weight"] = {"F32", {1}, "1234"};
-  EXPECT_THAT(
-      open_checkpoint(checkpoint.save().path()).notes,
-      ElementsAre(HasSubstr("1 tensors inside the layers are not used, 'encoder.layer.0.attention.self.q_norm")));
+  EXPECT_THAT(saved_error(checkpoint), AllOf(HasSubstr("1 tensor inside the layers is not used: "
+                                                       "'encoder.layer.0.attention.self.q_norm.weight'; a bert model"),
+                                             HasSubstr("--ignore-unused")));
+  EXPECT_THAT(open_checkpoint(checkpoint.save().path(), true).notes,
+              ElementsAre(HasSubstr("'encoder.layer.0.attention.self.q_norm.weight'")));
+}
+
+// 1.2 GB that take no place on the disk, and would take seconds to hash.
+TEST(Checkpoint, WhatIsHugeAndNotUsedIsNotHashed) {
+  const Editable checkpoint("bert");
+  json header;
+  std::string data;
+  for (const auto& [name, tensor] : checkpoint.tensors) {
+    header[name] = {{"dtype", tensor.dtype},
+                    {"shape", tensor.shape},
+                    {"data_offsets", {data.size(), data.size() + tensor.data.size()}}};
+    data += tensor.data;
+  }
+  constexpr std::size_t kHuge = 1'200'000'000;
+  header["of_somebody"] = {
+      {"dtype", "F32"}, {"shape", {kHuge / 4}}, {"data_offsets", {data.size(), data.size() + kHuge}}};
+  const TempDir dir;
+  const auto file = dir.file("model.safetensors", test::safetensors(header.dump(), data));
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) + kHuge);
+  dir.file("config.json", checkpoint.config.dump());
+  const Model model = open_checkpoint(dir.path());
+  EXPECT_EQ(model.weights->digest(), "");
+  EXPECT_THAT(model.notes, ElementsAre(HasSubstr("no SHA-256")));
+  EXPECT_EQ(last_state(model), saved_state(checkpoint));
 }
 
 TEST(Checkpoint, RobertaCountsPositionsWithoutPadding) {

@@ -172,13 +172,13 @@ TEST(ModelSpec, ADirectoryAtInitHasItsNetworkAndDrawnWeights) {
   EXPECT_EQ(drawn.directory, trained.directory);
   EXPECT_EQ(drawn.network.tensors.size(), trained.network.tensors.size());
   EXPECT_EQ(drawn.network.layers.size(), trained.network.layers.size());
-  EXPECT_EQ(open_model(directory + "@init", 1, 7).network.sizes.n_blocks, 7);
-  EXPECT_EQ(open_model(directory, 1, 7).network.sizes.n_blocks, 7);
+  EXPECT_EQ(open_model(directory + "@init", 1, {.n_blocks = 7}).network.sizes.n_blocks, 7);
+  EXPECT_EQ(open_model(directory, 1, {.n_blocks = 7}).network.sizes.n_blocks, 7);
   for (const char* spec : {"bert-tiny@init", "xlnet-base@init", "distilbert@init", "t5-small@init", "tinyllama@init",
                            "albert-base@init", "vit-base@init", "san:layers=2,heads=1,dim=4"}) {
-    EXPECT_EQ(open_model(spec, 1, 31).network.sizes.n_blocks, 31) << spec;
+    EXPECT_EQ(open_model(spec, 1, {.n_blocks = 31}).network.sizes.n_blocks, 31) << spec;
   }
-  EXPECT_THROW(open_model("bert-tiny@init", 1, 0), Error);
+  EXPECT_THROW(open_model("bert-tiny@init", 1, {.n_blocks = 0}), Error);
 }
 
 }  // namespace
