@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <latch>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -55,6 +57,20 @@ int threads() { return thread_count(); }
 
 namespace {
 
+// How many of n threads, the caller's included, can be had: limits of users and containers end below n, and TBB does
+// not survive a thread that cannot be made.
+int threads_available(int n) {
+  std::vector<std::thread> pool;
+  std::latch done(1);
+  try {
+    while (static_cast<int>(pool.size()) + 1 < n) pool.emplace_back([&] { done.wait(); });
+  } catch (const std::system_error&) {
+  }
+  done.count_down();
+  for (std::thread& thread : pool) thread.join();
+  return static_cast<int>(pool.size()) + 1;
+}
+
 // The arena for threads(). Arenas live on when the number changes and when main ends, because workers may still be in
 // them. More threads than cores are allowed only under a control; without it TBB complains on standard error.
 tbb::task_arena& current_arena() {
@@ -63,14 +79,16 @@ tbb::task_arena& current_arena() {
   static auto& control = *new std::unique_ptr<tbb::global_control>;
   static int controlled = 0;
   const std::lock_guard lock(mutex);
-  const int n = threads();
+  const auto found = arenas.find(threads());
+  if (found != arenas.end()) return found->second;
+  const int n = threads_available(threads());
   if (n > controlled) {
     control.reset();  // of several controls the smallest counts
     control = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
                                                     static_cast<std::size_t>(n));
     controlled = n;
   }
-  return arenas.try_emplace(n, n).first->second;
+  return arenas.try_emplace(threads(), n).first->second;
 }
 
 }  // namespace
@@ -113,11 +131,15 @@ void parallel_for(Index n, const std::function<void(Index)>& body) {
     work();
   } else {
     std::vector<std::thread> pool;
-    for (Index w = 0; w < workers; ++w) {
-      pool.emplace_back([&] {
-        inside = true;
-        work();
-      });
+    try {
+      for (Index w = 0; w < workers; ++w) {
+        pool.emplace_back([&] {
+          inside = true;
+          work();
+        });
+      }
+    } catch (const std::system_error&) {
+      if (pool.empty()) work();  // not one thread can be made
     }
     for (auto& t : pool) t.join();
   }

@@ -30,6 +30,19 @@ def dynamic(path: pathlib.Path) -> tuple[list[str], list[str]]:
     return elements, re.findall(r"\(NEEDED\).*?\[(.*)\]", text)
 
 
+def unprotected(path: pathlib.Path) -> list[str]:
+    """What a program or library of ours lacks: tables of addresses that are read-only before anything else runs, a stack without code."""
+    text = subprocess.run(["readelf", "-dlW", path], capture_output=True, text=True, check=True, env={**os.environ, "LC_ALL": "C"}).stdout
+    found = []
+    if not re.search(r"\(BIND_NOW\)|\(FLAGS\).*BIND_NOW|\(FLAGS_1\).*NOW", text):
+        found.append("-z now")
+    if "GNU_RELRO" not in text:
+        found.append("-z relro")
+    if re.search(r"GNU_STACK.*RWE", text):
+        found.append("a stack without code")
+    return found
+
+
 def everyone_writes(folder: pathlib.Path) -> bool:
     """To the folder, or to one above it where entries can be replaced (without the sticky bit)."""
     for place in (folder, *folder.parents):
@@ -86,6 +99,10 @@ def main() -> None:
         for complaint in complaints(path):
             print(f"{path}: its path of libraries has {complaint}")
             failed = True
+        if path.name in ("rankfall", "rankfall-train") or path.name.startswith("librankfall.so"):
+            for lack in unprotected(path):
+                print(f"{path}: was linked without {lack}")
+                failed = True
     programs = [path for path in files if path.name in ("rankfall", "rankfall-train")]
     for program in programs:
         failed = not starts_among_false_libraries(program, names) or failed

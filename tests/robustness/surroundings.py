@@ -2,7 +2,7 @@
 """surroundings.py RANKFALL [--all]: every command in poor surroundings, at a tiny size.
 
 Descriptors 0, 1 and 2 closed, one by one and together, or on a full disk; 200, 400 and 800 MB of addresses; names full of escape
-sequences on a terminal. The command does its work or says why not with the right exit code: a closed standard input or
+sequences on a terminal; fewer threads than it asks for. The command does its work or says why not with the right exit code: a closed standard input or
 standard error changes neither the output nor the exit code; without standard output the file is still written.
 """
 
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+NOBODY = 65534
 rankfall = str(pathlib.Path(sys.argv[1]).resolve())
 everything = "--all" in sys.argv[2:]
 failures = 0
@@ -27,7 +28,7 @@ def fail(text: str) -> None:
     print(f"FAILED: {text}")
 
 
-def run(words, closed=(), full=(), megabytes=None, folder="."):
+def run(words, closed=(), full=(), megabytes=None, threads=None, folder=".", program=None, env=None):
     """Exit code (negative: a signal), standard output, standard error."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
 
@@ -39,10 +40,16 @@ def run(words, closed=(), full=(), megabytes=None, folder="."):
             if megabytes:
                 resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            if threads:
+                resource.setrlimit(resource.RLIMIT_NPROC, (threads, threads))
+                if os.getuid() == 0:  # whom no such limit binds
+                    os.setgid(NOBODY), os.setuid(NOBODY)
 
+        environment = {**os.environ, **env} if env else None
         child = subprocess.Popen(
-            [rankfall, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, preexec_fn=prepare, close_fds=True
-        )
+            [program or rankfall, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=folder, preexec_fn=prepare,
+            close_fds=True, env=environment,
+        )  # fmt: skip
         try:
             status = child.wait(timeout=120)
         except subprocess.TimeoutExpired:
@@ -140,6 +147,36 @@ def memory(name, numbers):
             fail(f"{name} with {megabytes} MB: exit {status}: {err[:300]}")
 
 
+def few_threads() -> None:
+    """Threads that cannot be made: it goes on with fewer, and finds the same."""
+    words = ["measure", *small, "--samples", "4", "--threads", "4", "-q"]
+    expected = run(words)[1]
+    if os.getuid() == 0 and not readable_for_others(pathlib.Path(rankfall)):
+        print("few threads: not tried, another user cannot read the program")
+        return
+    for threads in (1, 2, 3):
+        status, out, err = run(words, threads=threads, folder="/", env={"OPENBLAS_NUM_THREADS": "1"})
+        if status != 0 or out != expected:
+            fail(f"measure where {threads} threads are allowed: exit {status}: {err[:300]}")
+
+
+def readable_for_others(path: pathlib.Path) -> bool:
+    return all(place.stat().st_mode & 0o001 for place in (path, *path.parents))
+
+
+def train_finds_its_command_by_itself() -> None:
+    """Not by a variable that a stranger may have set."""
+    program = pathlib.Path(rankfall).with_name("rankfall-train")
+    if not program.exists():
+        return
+    pathlib.Path("bad.sh").write_text("#!/bin/sh\ntouch executed\n")
+    os.chmod("bad.sh", 0o755)
+    words = ["train", "memorize", "--text", "text.txt", "--tokenizer", "model", "--quick", "--epochs", "1", "-o", "memorized"]
+    run(words, program=str(program), env={"RANKFALL_COMMAND": str(pathlib.Path("bad.sh").resolve())})
+    if pathlib.Path("executed").exists():
+        fail("rankfall-train executes $RANKFALL_COMMAND")
+
+
 ESCAPES = "a\x1b[31mred\x1b]0;title\x07\u009b31m\u202eb"
 
 
@@ -216,6 +253,8 @@ def main() -> None:
         for name in commands:
             descriptors(name, numbers)
             memory(name, numbers)
+        few_threads()
+        train_finds_its_command_by_itself()
         escapes()
         os.chdir("/")
     print(f"{len(commands)} commands, {failures} failures")
