@@ -35,8 +35,8 @@ struct MeasureOptions {
 // Residuals and rank measures of every hidden state, by variant (docs/math.md has the formulas), and measures of every
 // attention matrix when asked for. One row per model, variant, layer (and head) and metric: mean, standard deviation
 // and n over the samples. With several seeds there are such rows for each (`seed` is set), and rows over the seeds:
-// mean, standard deviation and n of the seeds' means. Values that the precision cannot carry have the
-// status kRoundingFloor.
+// mean, standard deviation and n of the seeds' means. Values that the precision cannot carry, and all
+// that are computed from a state whose residual is rounding, have the status kRoundingFloor.
 RANKFALL_API Result measure(std::span<const std::string> models, const MeasureOptions& options);
 
 // The same for one open model and given samples; seed, n_seeds and input of the options are not used.

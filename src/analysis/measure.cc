@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,21 +30,38 @@ struct Cell {
   Index layer = 0;
   std::optional<Index> head;
   std::size_t metric = 0;
+  std::string_view floor_by;  // Metric::floor_by, as far as it holds for this network; empty: none
   Statistics statistics;
 };
 
+// Blocks whose attention has equal rows where tokens are equal.
+std::set<Index> blocks_with_equal_rows(const Network& network) {
+  std::set<Index> blocks;
+  for (const SubLayer& layer : network.layers) {
+    const auto* attention = std::get_if<Attention>(&layer.f);
+    if (attention && rows_differ_by_tokens_only(*attention)) blocks.insert(layer.block);
+  }
+  return blocks;
+}
+
 // All cells of a network, empty: states first, then blocks with their heads.
 std::vector<Cell> make_cells(const Network& network, std::span<const std::size_t> chosen) {
+  const auto floor_by = [](std::size_t metric) {
+    const char* name = all_metrics()[metric].floor_by;
+    return name ? std::string_view(name) : std::string_view();
+  };
   std::vector<Cell> cells;
   for (Index state = 0; state <= network.sizes.n_blocks; ++state) {
     for (const std::size_t metric : chosen) {
-      if (!is_per_head(all_metrics()[metric])) cells.push_back({state, std::nullopt, metric, {}});
+      if (!is_per_head(all_metrics()[metric])) cells.push_back({state, std::nullopt, metric, floor_by(metric), {}});
     }
   }
+  const std::set<Index> equal_rows = blocks_with_equal_rows(network);
   for (Index block = 0; block < network.sizes.n_blocks; ++block) {
     for (Index head = 0; head < network.sizes.n_heads; ++head) {
       for (const std::size_t metric : chosen) {
-        if (is_per_head(all_metrics()[metric])) cells.push_back({block, head, metric, {}});
+        if (!is_per_head(all_metrics()[metric])) continue;
+        cells.push_back({block, head, metric, equal_rows.contains(block) ? floor_by(metric) : "", {}});
       }
     }
   }
@@ -74,31 +95,36 @@ double floor_of(Precision precision) {
                                                         : std::numeric_limits<double>::epsilon());
 }
 
-// The mean of metric `name` in the same layer, or nothing.
-std::optional<double> mean_of(std::span<const Cell> cells, Index layer, std::string_view name) {
+// Means of metrics of states, by layer and name.
+using StateMeans = std::map<std::pair<Index, std::string_view>, std::optional<double>>;
+
+StateMeans state_means(std::span<const Cell> cells) {
+  StateMeans means;
   for (const Cell& cell : cells) {
-    if (cell.layer == layer && !cell.head && name == all_metrics()[cell.metric].name) return cell.statistics.mean();
+    if (!cell.head) means[{cell.layer, all_metrics()[cell.metric].name}] = cell.statistics.mean();
   }
-  return std::nullopt;
+  return means;
 }
 
-// A residual is rounding when its relative form is: residual.X looks at relative_residual.X.
-bool at_floor(std::span<const Cell> cells, const Cell& cell, double floor) {
-  std::string_view name = all_metrics()[cell.metric].name;
-  if (name.starts_with("relative_residual.") || name.starts_with("relative_minimal_residual.")) {
-    return cell.statistics.mean().value_or(floor * 2) <= floor;
-  }
-  if (!name.starts_with("residual.")) return false;
-  name.remove_prefix(std::string_view("residual.").size());
-  return mean_of(cells, cell.layer, fmt::format("relative_residual.{}", name)).value_or(floor * 2) <= floor;
+// What became of a cell's value: rounding alone, an exact zero, or nothing to say.
+Status cell_status(const StateMeans& means, const Cell& cell, double floor) {
+  constexpr std::string_view kAlwaysMeasured = "relative_residual.composite";
+  if (cell.floor_by.empty()) return Status::kNone;
+  auto found = means.find({cell.layer, cell.floor_by});
+  if (found == means.end()) found = means.find({cell.layer, kAlwaysMeasured});
+  if (found == means.end() || !found->second || *found->second > floor) return Status::kNone;
+  // Tokens that are equal from the start have no residual to lose; elsewhere a zero is rounding too.
+  const auto at_start = means.find({0, kAlwaysMeasured});
+  const bool all_equal = at_start != means.end() && at_start->second == 0;
+  if (!all_equal || *found->second != 0) return Status::kRoundingFloor;
+  return cell.statistics.mean() == 0 ? Status::kExactlyZero : Status::kNone;
 }
 
 std::vector<Row> make_rows(const std::string& model, const std::string& variant, std::span<const Cell> cells,
                            double floor, std::optional<std::uint64_t> seed, const char* kind) {
   std::vector<Row> rows;
   rows.reserve(cells.size());
-  // Tokens that are equal from the start have no residual to lose; elsewhere a zero is rounding too.
-  const bool all_equal = mean_of(cells, 0, "relative_residual.composite") == 0;
+  const StateMeans means = state_means(cells);
   for (const Cell& cell : cells) {
     Row row;
     row.model = model;
@@ -111,12 +137,11 @@ std::vector<Row> make_rows(const std::string& model, const std::string& variant,
     row.n = cell.statistics.n();
     row.seed = seed;
     row.kind = kind;
-    if (at_floor(cells, cell, floor)) {
-      set_rounding_floor(row);
-      if (all_equal && row.mean == 0) {
-        row.status = Status::kExactlyZero;
-        row.verdict = "exactly 0";
-      }
+    const Status status = cell_status(means, cell, floor);
+    if (status == Status::kRoundingFloor) set_rounding_floor(row);
+    if (status == Status::kExactlyZero) {
+      row.status = status;
+      row.verdict = "exactly 0";
     }
     rows.push_back(std::move(row));
   }

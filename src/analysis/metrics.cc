@@ -14,41 +14,44 @@
 namespace rankfall {
 namespace {
 
+// What decides for whatever is not a residual itself.
+constexpr const char* kState = "relative_residual.composite";
+
 // Order within a kind is the order in which state_values and attention_values write.
 constexpr std::array kMetrics = {
-    Metric{"residual.composite", MetricKind::kNorms, true},
-    Metric{"residual.one", MetricKind::kNorms, true},
-    Metric{"residual.inf", MetricKind::kNorms, true},
-    Metric{"residual.frobenius", MetricKind::kNorms, true},
-    Metric{"relative_residual.composite", MetricKind::kNorms, true},
-    Metric{"relative_residual.one", MetricKind::kNorms, true},
-    Metric{"relative_residual.inf", MetricKind::kNorms, true},
-    Metric{"relative_residual.frobenius", MetricKind::kNorms, true},
-    Metric{"cosine.mean", MetricKind::kCosine, true},
-    Metric{"cosine.mean_abs", MetricKind::kCosine, true},
-    Metric{"residual.spectral", MetricKind::kSpectrum, false},
-    Metric{"relative_residual.spectral", MetricKind::kSpectrum, false},
-    Metric{"rank.stable", MetricKind::kSpectrum, false},
-    Metric{"rank.effective", MetricKind::kSpectrum, false},
-    Metric{"rank.participation", MetricKind::kSpectrum, false},
-    Metric{"rank.numerical", MetricKind::kSpectrum, false},
-    Metric{"singular.min", MetricKind::kSpectrum, false},
-    Metric{"minimal_residual.composite", MetricKind::kMinimiser, false},
-    Metric{"minimal_residual.one", MetricKind::kMinimiser, false},
-    Metric{"minimal_residual.inf", MetricKind::kMinimiser, false},
-    Metric{"relative_minimal_residual.composite", MetricKind::kMinimiser, false},
-    Metric{"relative_minimal_residual.one", MetricKind::kMinimiser, false},
-    Metric{"relative_minimal_residual.inf", MetricKind::kMinimiser, false},
-    Metric{"minimal_residual_lower.composite", MetricKind::kMinimiser, false},
-    Metric{"minimal_residual_lower.inf", MetricKind::kMinimiser, false},
-    Metric{"minimal_residual_gap.composite", MetricKind::kMinimiser, false},
-    Metric{"minimal_residual_gap.inf", MetricKind::kMinimiser, false},
-    Metric{"attention.entropy", MetricKind::kRowMeasures, false},
-    Metric{"attention.sink", MetricKind::kRowMeasures, false},
-    Metric{"attention.sigma1", MetricKind::kAttention, false},
-    Metric{"attention.sigma2", MetricKind::kAttention, false},
-    Metric{"attention.rank1_distance", MetricKind::kAttention, false},
-    Metric{"attention.dobrushin", MetricKind::kAttention, false},
+    Metric{"residual.composite", MetricKind::kNorms, true, "relative_residual.composite"},
+    Metric{"residual.one", MetricKind::kNorms, true, "relative_residual.one"},
+    Metric{"residual.inf", MetricKind::kNorms, true, "relative_residual.inf"},
+    Metric{"residual.frobenius", MetricKind::kNorms, true, "relative_residual.frobenius"},
+    Metric{"relative_residual.composite", MetricKind::kNorms, true, "relative_residual.composite"},
+    Metric{"relative_residual.one", MetricKind::kNorms, true, "relative_residual.one"},
+    Metric{"relative_residual.inf", MetricKind::kNorms, true, "relative_residual.inf"},
+    Metric{"relative_residual.frobenius", MetricKind::kNorms, true, "relative_residual.frobenius"},
+    Metric{"cosine.mean", MetricKind::kCosine, true, kState},
+    Metric{"cosine.mean_abs", MetricKind::kCosine, true, kState},
+    Metric{"residual.spectral", MetricKind::kSpectrum, false, "relative_residual.spectral"},
+    Metric{"relative_residual.spectral", MetricKind::kSpectrum, false, "relative_residual.spectral"},
+    Metric{"rank.stable", MetricKind::kSpectrum, false, kState},
+    Metric{"rank.effective", MetricKind::kSpectrum, false, kState},
+    Metric{"rank.participation", MetricKind::kSpectrum, false, kState},
+    Metric{"rank.numerical", MetricKind::kSpectrum, false, kState},
+    Metric{"singular.min", MetricKind::kSpectrum, false, kState},
+    Metric{"minimal_residual.composite", MetricKind::kMinimiser, false, "relative_minimal_residual.composite"},
+    Metric{"minimal_residual.one", MetricKind::kMinimiser, false, "relative_minimal_residual.one"},
+    Metric{"minimal_residual.inf", MetricKind::kMinimiser, false, "relative_minimal_residual.inf"},
+    Metric{"relative_minimal_residual.composite", MetricKind::kMinimiser, false, "relative_minimal_residual.composite"},
+    Metric{"relative_minimal_residual.one", MetricKind::kMinimiser, false, "relative_minimal_residual.one"},
+    Metric{"relative_minimal_residual.inf", MetricKind::kMinimiser, false, "relative_minimal_residual.inf"},
+    Metric{"minimal_residual_lower.composite", MetricKind::kMinimiser, false, "relative_minimal_residual.composite"},
+    Metric{"minimal_residual_lower.inf", MetricKind::kMinimiser, false, "relative_minimal_residual.inf"},
+    Metric{"minimal_residual_gap.composite", MetricKind::kMinimiser, false, "relative_minimal_residual.composite"},
+    Metric{"minimal_residual_gap.inf", MetricKind::kMinimiser, false, "relative_minimal_residual.inf"},
+    Metric{"attention.entropy", MetricKind::kRowMeasures, false, nullptr},
+    Metric{"attention.sink", MetricKind::kRowMeasures, false, nullptr},
+    Metric{"attention.sigma1", MetricKind::kAttention, false, nullptr},
+    Metric{"attention.sigma2", MetricKind::kAttention, false, kState},
+    Metric{"attention.rank1_distance", MetricKind::kAttention, false, kState},
+    Metric{"attention.dobrushin", MetricKind::kAttention, false, kState},
 };
 
 struct Group {
@@ -90,6 +93,10 @@ double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; 
 
 bool is_per_head(const Metric& metric) {
   return metric.kind == MetricKind::kRowMeasures || metric.kind == MetricKind::kAttention;
+}
+
+bool rows_differ_by_tokens_only(const Attention& attention) {
+  return attention.mask.is_complete() && std::holds_alternative<NoPositions>(attention.positions);
 }
 
 std::span<const Metric> all_metrics() { return kMetrics; }

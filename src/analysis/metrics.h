@@ -9,6 +9,7 @@
 
 #include <rankfall/matrix.h>
 #include <rankfall/measure.h>
+#include <rankfall/network.h>
 
 namespace rankfall {
 
@@ -19,6 +20,10 @@ struct Metric {
   const char* name;
   MetricKind kind;
   bool by_default;
+  // The metric that says whether this one is made of rounding alone: it is where that one's mean is at the rounding
+  // floor or below, in the same state; per head, in the state that enters the block, if nothing but the states makes
+  // the rows of P differ. Null: its value is right however alike the tokens are.
+  const char* floor_by;
 };
 
 // All metrics of `measure`, in the order rows are written.
@@ -29,6 +34,10 @@ std::span<const Metric> all_metrics();
 std::vector<std::size_t> select_metrics(const std::vector<std::string>& asked);
 
 bool is_per_head(const Metric& metric);
+
+// Whether the rows of this attention differ only because their tokens do: no mask that differs between rows, no
+// positions in the logits.
+bool rows_differ_by_tokens_only(const Attention& attention);
 
 // The values of the chosen metrics of a state, or of an attention matrix; others are left alone. `values` is indexed as
 // all_metrics().

@@ -23,6 +23,11 @@ constexpr int kMaxName = 28;  // longer names of variants are cut
 
 int length(std::string_view text) { return static_cast<int>(text.size()); }
 
+// A residual that is rounding has a size and no digits; a rank or a cosine made of such a state is a plain number.
+std::string floor_text(double value) {
+  return std::abs(value) < 0.01 ? fmt::format("~{:.0e}", value) : "~" + significant(value, 2);
+}
+
 // The texts of one variant's column, all of one width each.
 struct ColumnText {
   std::string name;
@@ -59,7 +64,7 @@ class BlockWriter {
     ColumnText text{.name = screen_name(block_.variants[variant], options_.unicode), .values = {}, .ranges = {}};
     for (const LayerCell& cell : block_.cells[variant]) {
       text.values.push_back(!cell.mean         ? "-"
-                            : cell.at_floor    ? fmt::format("~{:.0e}", *cell.mean)
+                            : cell.at_floor    ? floor_text(*cell.mean)
                             : metric_.is_log10 ? logarithm(*cell.mean)
                                                : significant(*cell.mean));
       const bool several = cell.n_rows > 1 && cell.low && cell.high && !cell.at_floor;

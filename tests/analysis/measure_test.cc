@@ -79,6 +79,65 @@ TEST(Measure, PureAttentionReachesTheFloorAndIsMarked) {
               *find(result, "san", 1, "relative_residual.composite").mean, 1e-6);
 }
 
+const std::vector<std::string> kCollapsing = {"san:layers=4,heads=2,dim=16,mlp=24"};
+
+// Whatever is computed from a state that is rounding is rounding too, and says so.
+TEST(Measure, EveryMetricOfACollapsedStateIsMarked) {
+  MeasureOptions options = small_measure();
+  options.variants = {variant_named("san"), variant_named("full")};
+  options.metrics = {"all"};
+  const Result result = measure(kCollapsing, options);
+  for (const char* metric : {"relative_residual.composite", "residual.spectral", "cosine.mean", "cosine.mean_abs",
+                             "rank.stable", "rank.effective", "rank.participation", "rank.numerical", "singular.min"}) {
+    for (const Index layer : {3, 4}) {
+      EXPECT_EQ(find(result, "san", layer, metric).status, Status::kRoundingFloor) << metric << ' ' << layer;
+    }
+    for (Index layer = 0; layer <= 4; ++layer) {
+      EXPECT_EQ(find(result, "full", layer, metric).status, Status::kNone) << metric << ' ' << layer;
+    }
+    EXPECT_EQ(find(result, "san", 1, metric).status, Status::kNone) << metric;
+  }
+  // What tells the rows of P apart is rounding where the block's tokens are; P itself is not.
+  for (const char* metric : {"attention.sigma2", "attention.rank1_distance", "attention.dobrushin"}) {
+    EXPECT_EQ(find(result, "san", 3, metric, 0).status, Status::kRoundingFloor) << metric;
+    EXPECT_EQ(find(result, "san", 1, metric, 0).status, Status::kNone) << metric;
+  }
+  for (const char* metric : {"attention.entropy", "attention.sink", "attention.sigma1"}) {
+    EXPECT_EQ(find(result, "san", 3, metric, 0).status, Status::kNone) << metric;
+  }
+  // In double the same layer is carried.
+  options.precision = Precision::kF64;
+  const Result exact = measure(kCollapsing, options);
+  EXPECT_EQ(find(exact, "san", 2, "rank.participation").status, Status::kNone);
+}
+
+// A metric is marked whether or not the one that decides was asked for.
+TEST(Measure, MarksDoNotDependOnWhatElseIsAsked) {
+  MeasureOptions options;
+  options.input.n_samples = 1;
+  options.input.n_tokens = 4;
+  options.variants = {variant_named("san")};
+  options.metrics = {"residual.spectral", "minimal_residual.one", "minimal_residual_lower.inf",
+                     "minimal_residual_gap.inf"};
+  const Result result = measure(std::vector<std::string>{"san:layers=3,heads=1,dim=4"}, options);
+  for (const std::string& metric : options.metrics) {
+    EXPECT_EQ(find(result, "san", 0, metric).status, Status::kNone) << metric;
+    EXPECT_EQ(find(result, "san", 3, metric).status, Status::kRoundingFloor) << metric;
+  }
+}
+
+// Rows of causal attention differ however alike the tokens are.
+TEST(Measure, AttentionThatDependsOnPlaceIsNotMarked) {
+  MeasureOptions options = small_measure();
+  options.variants = {variant_named("san")};
+  options.metrics = {"attention"};
+  const Result result =
+      measure(std::vector<std::string>{"san:layers=40,heads=2,dim=16,mask=causal,norm=post"}, options);
+  EXPECT_EQ(find(result, "san", 39, "relative_residual.composite").status, Status::kRoundingFloor);
+  EXPECT_EQ(find(result, "san", 39, "attention.dobrushin", 0).status, Status::kNone);
+  EXPECT_GT(*find(result, "san", 39, "attention.dobrushin", 0).mean, 0.5);
+}
+
 TEST(Measure, FurtherMetricsOnRequest) {
   MeasureOptions options = small_measure();
   options.metrics = {"rank", "spectral", "attention"};
@@ -173,6 +232,9 @@ TEST(Measure, OneTokenHasNoPairsAndNoResidual) {
   EXPECT_FALSE(find(result, "full", 1, "cosine.mean").mean.has_value());
   EXPECT_EQ(*find(result, "full", 1, "residual.composite").mean, 0);
   EXPECT_EQ(find(result, "full", 1, "residual.composite").status, Status::kExactlyZero);
+  MeasureOptions with_ranks = options;
+  with_ranks.metrics = {"rank"};
+  EXPECT_EQ(find(measure(kTinyMeasured, with_ranks), "full", 1, "rank.stable").status, Status::kNone);
   // Several tokens that rounding made equal are at the floor, even where the difference is no longer there at all.
   const std::vector<std::string> deep = {"san:layers=6,heads=2,dim=16,norm=none"};
   const Result collapsed = measure(deep, small_measure());

@@ -58,6 +58,15 @@ san   reaches the float32 rounding floor at layer 2 (0.60 → 0.018 → 1.9e-07)
 )");
 }
 
+// A rank of a state that is rounding is a number like others, but marked.
+TEST(Table, MarksRanksOfCollapsedStates) {
+  Result result = table_example();
+  result.rows.back().status = Status::kRoundingFloor;
+  const std::string text = to_table(result, {.metrics = {"rank.stable"}});
+  EXPECT_THAT(text, HasSubstr("~12"));
+  EXPECT_THAT(text, HasSubstr("·floor"));
+}
+
 TEST(Table, IsPureAsciiWhenAsked) {
   Result result = table_example();
   result.rows[0].variant = "größe";
