@@ -49,9 +49,11 @@ struct LowrankOptions {
 // random inputs or of those given, put side by side; "independent", softmax of independent normal logits as large as
 // the model's, the matrices of the theorem sigma_2 = O(n^-1/2):
 //   scaling.sigma2 means over heads, scaling.logit_std, scaling.exponent of n in sigma2, its standard error as std
-// Johnson-Lindenstrauss, R: k x n with entries N(0, 1/k), by `tokens` and `kind` of w: "values", a column of X W_V,
-// "gaussian", "mean_free". `claim` "relative": |P R^T R w - P w| <= eps |P w|; "norms": <= eps |P|_F |w|:
-//   jl.failure rate at `k`; jl.failure.low and .high, its interval of 95 % (Clopper and Pearson)
+// Johnson-Lindenstrauss, R: k x n with entries N(0, 1/k), by `tokens` and `kind` of w: "values", X W_V a of a head
+// for a Gaussian a, "gaussian", "mean_free"; every draw has its own w and R. `claim` "relative":
+// |P R^T R w - P w| <= eps |P w|; "norms": <= eps |P|_F |w|:
+//   jl.failure rate at `k`; jl.failure.low and .high, its interval of 95 % (Clopper and Pearson), given the network and
+//   its inputs
 //   jl.k_claimed = 5 ln n / (eps^2 - eps^3), of every claim and kind; jl.k_needed: the smallest that suffices; status
 //   kNoSaving where k >= n, kNotFound above what was tried. jl.growth: the exponent of n in k_needed, and in words
 //   which of 1, log n, log^2 n, n fits best jl.statement: what is true of the theorem, in words

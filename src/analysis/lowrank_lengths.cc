@@ -13,14 +13,6 @@
 namespace rankfall {
 namespace {
 
-constexpr Index kColumns = 4;  // different w of a kind and head
-
-Matrix<double> gaussian(RandomKey key, Index rows, Index cols) {
-  Matrix<float> out(rows, cols);
-  fill_normal(key, 0, std::span(out.data(), static_cast<std::size_t>(out.size())), 1);
-  return out.cast<double>();
-}
-
 // Deviation of log p along rows, over the keys that a row sees.
 double logit_std(const MatrixRef<double>& p) {
   double squares = 0;
@@ -61,14 +53,11 @@ class LengthObserver final : public Observer<double> {
     const Index n_draws = (job_.options.n_trials + n_heads - 1) / n_heads;
     const Index d_head = values_.cols() / n_kv_heads();
     const Index first = head * n_kv_heads() / n_heads * d_head;
-    const Index n_columns = std::min(kColumns, d_head);
-    Matrix<double> w(p.rows(), n_columns);
-    for (Index c = 0; c < n_columns; ++c) w.col(c) = values_.col(first + c * d_head / n_columns);
-    add_draws("values", head, p, w, n_draws, found);
-    w = gaussian(key("w", head), p.rows(), n_columns);
-    add_draws("gaussian", head, p, w, n_draws, found);
-    w.rowwise() -= w.colwise().mean().eval();
-    add_draws("mean_free", head, p, w, n_draws, found);
+    const Index n = p.rows();
+    found.draws = {draw_sketches(p, combined_columns(values_.middleCols(first, d_head), key("direction", head)),
+                                 n_draws, key("values", head)),
+                   draw_sketches(p, gaussian_vectors(n, key("w", head)), n_draws, key("gaussian", head)),
+                   draw_sketches(p, mean_free_vectors(n, key("w", head)), n_draws, key("mean_free", head))};
   }
 
  private:
@@ -81,10 +70,6 @@ class LengthObserver final : public Observer<double> {
   }
   RandomKey key(std::string_view what, Index head) const {
     return random_key(job_.options.seed, fmt::format("lowrank.{}.{}.{}", what, n_tokens_, head));
-  }
-  void add_draws(const char* kind, Index head, const MatrixRef<double>& p, const Matrix<double>& w, Index n_draws,
-                 HeadAtLength& found) const {
-    found.draws.push_back(draw_sketches(p, w, n_draws, key(kind, head)));
   }
 
   const LowrankJob& job_;

@@ -82,8 +82,7 @@ std::string statement(const LowrankJob& job, const AtLength& at) {
   };
   return fmt::format(
       "at eps = {}, n = {} and the claimed k = {}{}: |P R^T R w - P w| <= eps |P w| fails in {:.2g} of the draws for w "
-      "= "
-      "columns of X W_V, {:.2g} for Gaussian w, {:.2g} for mean-free w; <= eps |P|_F |w| fails in {:.2g}, {:.2g}, "
+      "= X W_V a, {:.2g} for Gaussian w, {:.2g} for mean-free w; <= eps |P|_F |w| fails in {:.2g}, {:.2g}, "
       "{:.2g}. "
       "Johnson-Lindenstrauss bounds the error by norms, not by |P w|: the printed form holds only where w has a large "
       "part that P keeps, such as a mean that all tokens share",

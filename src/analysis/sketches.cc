@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/chi_squared.hpp>
@@ -23,19 +24,20 @@ Index n_failures(std::span<const SketchDraw> draws, SketchClaim claim, double ep
   return std::ranges::count_if(draws, [&](const SketchDraw& draw) { return fails(draw, claim, eps, k); });
 }
 
+// Rows first .. first + count - 1 of a matrix of n columns with entries N(0, 1).
+Matrix<double> normal_rows(RandomKey key, Index first, Index count, Index n) {
+  Matrix<float> rows(count, n);
+  fill_normal(key, first * n, std::span(rows.data(), static_cast<std::size_t>(rows.size())), 1);
+  return rows.cast<double>();
+}
+
 }  // namespace
 
-std::vector<SketchDraw> draw_sketches(const MatrixRef<double>& p, const MatrixRef<double>& w, Index n_draws,
+std::vector<SketchDraw> draw_sketches(const MatrixRef<double>& p, const SketchVectors& vectors, Index n_draws,
                                       RandomKey key) {
-  RANKFALL_DCHECK(p.cols() == w.rows() && w.cols() > 0);
   const Index n = p.cols();
   constexpr Index kTogether = 64;  // draws that go through P in one product
   const double frobenius2 = p.squaredNorm();
-  const Matrix<double> outputs = [&] {
-    Matrix<double> out(p.rows(), w.cols());
-    gemm<double>(false, false, 1, p, w, 0, out);
-    return out;
-  }();
   std::vector<std::uint32_t> words(static_cast<std::size_t>(n_draws));
   fill_bits(RandomKey{key.value + 1}, 0, words);
 
@@ -43,18 +45,18 @@ std::vector<SketchDraw> draw_sketches(const MatrixRef<double>& p, const MatrixRe
   draws.reserve(words.size());
   for (Index first = 0; first < n_draws; first += kTogether) {
     const Index count = std::min(kTogether, n_draws - first);
-    Matrix<float> drawn(count, n);
-    fill_normal(key, first * n, std::span(drawn.data(), static_cast<std::size_t>(drawn.size())), 1);
-    const Matrix<double> g = drawn.cast<double>();
-    Matrix<double> pg(p.rows(), count);
+    const Matrix<double> w = vectors(first, count);
+    RANKFALL_DCHECK(w.rows() == count && w.cols() == n);
+    const Matrix<double> g = normal_rows(key, first, count, n);
+    Matrix<double> pw(p.rows(), count), pg(p.rows(), count);
+    gemm<double>(false, true, 1, p, w, 0, pw);
     gemm<double>(false, true, 1, p, g, 0, pg);
     for (Index t = 0; t < count; ++t) {
-      const Index column = (first + t) % w.cols();
-      const Column output = outputs.col(column);
+      const Column output = pw.col(t);
       SketchDraw draw;
-      draw.weight2 = w.col(column).squaredNorm();
+      draw.weight2 = w.row(t).squaredNorm();
       // g less its part along w, which P takes to a multiple of P w.
-      const double along = draw.weight2 > 0 ? w.col(column).dot(g.row(t)) / draw.weight2 : 0;
+      const double along = draw.weight2 > 0 ? w.row(t).dot(g.row(t)) / draw.weight2 : 0;
       const Column noise = pg.col(t) - along * output;
       draw.output2 = output.squaredNorm();
       draw.cross = output.dot(noise);
@@ -65,6 +67,27 @@ std::vector<SketchDraw> draw_sketches(const MatrixRef<double>& p, const MatrixRe
     }
   }
   return draws;
+}
+
+SketchVectors gaussian_vectors(Index n, RandomKey key) {
+  return [n, key](Index first, Index count) { return normal_rows(key, first, count, n); };
+}
+
+SketchVectors mean_free_vectors(Index n, RandomKey key) {
+  return [n, key](Index first, Index count) {
+    Matrix<double> w = normal_rows(key, first, count, n);
+    w.colwise() -= w.rowwise().mean().eval();
+    return w;
+  };
+}
+
+SketchVectors combined_columns(Matrix<double> m, RandomKey key) {
+  return [m = std::move(m), key](Index first, Index count) {
+    const Matrix<double> a = normal_rows(key, first, count, m.cols());
+    Matrix<double> w(count, m.rows());
+    gemm<double>(false, true, 1, a, m, 0, w);
+    return w;
+  };
 }
 
 double sketch_error2(const SketchDraw& draw, Index k) {

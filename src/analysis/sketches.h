@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,10 +25,22 @@ struct SketchDraw {
   double uniform = 0.5;   // in (0, 1)
 };
 
-// `n_draws` draws for P, the columns of w in turn. A draw depends on the key and its number only.
-// Cost: 2 n^2 n_draws.  One BLAS thread.
-std::vector<SketchDraw> draw_sketches(const MatrixRef<double>& p, const MatrixRef<double>& w, Index n_draws,
+// The vectors w of draws first .. first + count - 1, one per row. A draw's w must depend on its number only.
+using SketchVectors = std::function<Matrix<double>(Index first, Index count)>;
+
+// `n_draws` draws for P, each with its own w. A draw depends on the key and its number only. Draws are independent, as
+// the interval of `failure_rate` requires, if their w are: draws that share a w fail together or not at all, and their
+// number says little about how often the claim fails.
+// Cost: 4 n^2 n_draws.  One BLAS thread.
+std::vector<SketchDraw> draw_sketches(const MatrixRef<double>& p, const SketchVectors& vectors, Index n_draws,
                                       RandomKey key);
+
+// Each draw's w is N(0, I).
+SketchVectors gaussian_vectors(Index n, RandomKey key);
+// The same less its mean.
+SketchVectors mean_free_vectors(Index n, RandomKey key);
+// Each draw's w is m a with a of N(0, I): columns alone would be too few for more draws than there are columns.
+SketchVectors combined_columns(Matrix<double> m, RandomKey key);
 
 enum class SketchClaim {
   kRelative,  // |P R^T R w - P w| <= eps |P w|: as printed

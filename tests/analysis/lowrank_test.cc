@@ -212,6 +212,41 @@ TEST(Lowrank, SketchRowsAgreeWithEachOther) {
   EXPECT_THAT(fmt::to_string(rows_of(result, "jl.statement")[0].verdict), StartsWith("at eps = 0.5, n = 64"));
 }
 
+// An interval of 95 % is one: of 40 seeds, each with its own weights, tokens and draws, at least 34 cover the rate of
+// all draws together. (Of 40 independent intervals fewer than 34 cover with probability 0.003, and Clopper and
+// Pearson's are wider than they need be.)
+TEST(Lowrank, IntervalsCoverTheRateOfAllSeeds) {
+  constexpr std::uint64_t kSeeds = 40;
+  LowrankOptions options;
+  options.spectra = options.scaling = options.kinds = false;
+  options.lengths = {32};
+  options.n_trials = 100;
+  struct Interval {
+    double rate = 0, low = 0, high = 0;
+  };
+  std::map<std::string, std::vector<Interval>> by_kind;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    options.seed = seed;
+    const Result result = run("san:layers=1,heads=4,dim=128,vocab=50000", options);
+    const auto claimed = static_cast<Index>(*rows_of(result, "jl.k_claimed")[0].mean);
+    const auto at_claimed = [&](const char* metric, const std::string& kind) {
+      return *find(rows_of(result, metric), [&](const Row& row) {
+                return row.k == claimed && row.kind == kind && row.claim == "relative";
+              })->mean;
+    };
+    for (const char* kind : {"values", "gaussian", "mean_free"}) {
+      by_kind[kind].push_back(
+          {at_claimed("jl.failure", kind), at_claimed("jl.failure.low", kind), at_claimed("jl.failure.high", kind)});
+    }
+  }
+  for (const auto& [kind, intervals] : by_kind) {
+    double pooled = 0;
+    for (const Interval& interval : intervals) pooled += interval.rate / static_cast<double>(kSeeds);
+    const auto covers = [&](const Interval& i) { return i.low <= pooled && pooled <= i.high; };
+    EXPECT_GE(std::ranges::count_if(intervals, covers), 34) << kind << ", together " << pooled;
+  }
+}
+
 TEST(Lowrank, KindsAreCompared) {
   LowrankOptions options = quick();
   options.spectra = options.scaling = options.sketches = false;

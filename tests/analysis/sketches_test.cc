@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include <Eigen/LU>
 #include <gtest/gtest.h>
 
 #include "linalg/gemm.h"
@@ -48,6 +50,15 @@ double kolmogorov_smirnov(std::vector<double> a, std::vector<double> b) {
   return largest;
 }
 
+// The columns of w in turn.
+SketchVectors in_turn(const Matrix<double>& w) {
+  return [w](Index first, Index count) {
+    Matrix<double> rows(count, w.rows());
+    for (Index t = 0; t < count; ++t) rows.row(t) = w.col((first + t) % w.cols()).transpose();
+    return rows;
+  };
+}
+
 // A draw has the law of R itself: for two samples of 4,000 the distance exceeds 1.95 sqrt(2 / 4000) = 0.0436 with
 // probability 0.001.
 TEST(Sketches, DrawsHaveTheLawOfR) {
@@ -58,7 +69,8 @@ TEST(Sketches, DrawsHaveTheLawOfR) {
     for (const double mean : {0.0, 2.0}) {
       const Matrix<double> w = drawn("w", 24, 2).array() + mean;
       std::vector<double> errors;
-      for (const SketchDraw& draw : draw_sketches(p, w, kDraws, random_key(static_cast<std::uint64_t>(k), "draws"))) {
+      for (const SketchDraw& draw :
+           draw_sketches(p, in_turn(w), kDraws, random_key(static_cast<std::uint64_t>(k), "draws"))) {
         errors.push_back(std::sqrt(sketch_error2(draw, k)));
       }
       EXPECT_LE(kolmogorov_smirnov(errors, plain_errors(p, w, k, kDraws)), 0.0436) << k << ' ' << mean;
@@ -71,7 +83,7 @@ TEST(Sketches, ErrorsHaveTheirMean) {
   // E |P R^T R w - P w|^2 = (|P|_F^2 |w|^2 + |P w|^2) / k.
   const Matrix<double> p = random_markov(30);
   const Matrix<double> w = drawn("w", 30, 1).array() + 0.5;
-  const auto draws = draw_sketches(p, w, 20'000, random_key(0, "mean"));
+  const auto draws = draw_sketches(p, in_turn(w), 20'000, random_key(0, "mean"));
   for (const Index k : {2, 10, 1000}) {
     double sum = 0;
     for (const SketchDraw& draw : draws) sum += sketch_error2(draw, k) / static_cast<double>(draws.size());
@@ -84,13 +96,31 @@ TEST(Sketches, ErrorsHaveTheirMean) {
 TEST(Sketches, DrawsDependOnTheirNumber) {
   const BlasThreads one_blas_thread(1);
   const Matrix<double> p = random_markov(9);
-  const Matrix<double> w = drawn("w", 9, 3);
-  const auto many = draw_sketches(p, w, 150, random_key(0, "n"));
-  const auto few = draw_sketches(p, w, 70, random_key(0, "n"));
-  for (std::size_t i = 0; i < few.size(); ++i) {
-    EXPECT_NEAR(few[i].noise2, many[i].noise2, 1e-12 * many[i].noise2);
-    EXPECT_EQ(few[i].uniform, many[i].uniform);
+  const RandomKey key = random_key(0, "w");
+  for (const SketchVectors& vectors :
+       {gaussian_vectors(9, key), mean_free_vectors(9, key), combined_columns(drawn("columns", 9, 30), key)}) {
+    const auto many = draw_sketches(p, vectors, 150, random_key(0, "n"));
+    const auto few = draw_sketches(p, vectors, 70, random_key(0, "n"));
+    for (std::size_t i = 0; i < few.size(); ++i) {
+      EXPECT_NEAR(few[i].noise2, many[i].noise2, 1e-12 * many[i].noise2);
+      EXPECT_NEAR(few[i].weight2, many[i].weight2, 1e-12 * many[i].weight2);
+      EXPECT_EQ(few[i].uniform, many[i].uniform);
+    }
   }
+}
+
+// Draws that shared a w would fail together, and the interval of their rate would be too narrow.
+TEST(Sketches, EveryDrawHasItsOwnVector) {
+  const BlasThreads one_blas_thread(1);
+  const RandomKey key = random_key(0, "w");
+  const Matrix<double> gaussian = gaussian_vectors(9, key)(0, 500);
+  std::set<double> entries(gaussian.data(), gaussian.data() + gaussian.size());
+  EXPECT_GT(entries.size(), 4490U);  // of 4,500: floats rarely coincide
+  EXPECT_LE(mean_free_vectors(9, key)(0, 500).rowwise().sum().cwiseAbs().maxCoeff(), 1e-13);
+  const Matrix<double> combined = combined_columns(drawn("columns", 9, 2), key)(0, 500);
+  std::set<double> first(combined.data(), combined.data() + combined.rows());
+  EXPECT_GT(first.size(), 490U);
+  EXPECT_EQ(Eigen::FullPivLU<Eigen::MatrixXd>(combined).setThreshold(1e-9).rank(), 2);
 }
 
 TEST(Sketches, FailuresAreCounted) {

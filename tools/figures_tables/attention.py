@@ -1,5 +1,7 @@
 """Tables of attention.md."""
 
+import statistics
+
 from .common import INPUTS, KWT, LLAMA, RXN, minus, one, table
 
 BERT = "bert-base@init"
@@ -59,11 +61,23 @@ def attention_scaling(program):
     return table(["n", "σ₂ of block 0, mean of 12 heads", "σ₂, independent logits"], out)
 
 
+SEEDS = range(5)
+
+
+def _rows_needed(found):
+    """The k that suffice for each seed, as a range."""
+    counts = sorted(row["mean"] for row in found if not row["status"])
+    if not counts:
+        return "k ≥ n"
+    last = "≥ n" if len(counts) < len(found) else f"{counts[-1]:.0f}"
+    return last if counts[0] == counts[-1] and len(counts) == len(found) else f"{counts[0]:.0f} to {last}"
+
+
 def attention_sketches(program):
-    rows = program.rows(_command(BERT, "sketches"))
+    by_seed = [program.rows(f"{_command(BERT, 'sketches')} --seed {seed}") for seed in SEEDS]
     out = []
     for n in (64, 128, 256, 512, 1024, 2048, 4096):
-        claimed = one(rows, metric="jl.k_claimed", tokens=n, layer=0)
+        claimed = one(by_seed[0], metric="jl.k_claimed", tokens=n, layer=0)
         cells = [str(n), f"{claimed['mean']:.0f}" + (", k ≥ n" if claimed["status"] else "")]
         for claim, kind in (
             ("relative", "values"),
@@ -72,13 +86,21 @@ def attention_sketches(program):
             ("norms", "values"),
             ("norms", "gaussian"),
         ):
-            failure = one(rows, metric="jl.failure", tokens=n, claim=claim, kind=kind, k=int(claimed["mean"]), layer=0)
-            needed = one(rows, metric="jl.k_needed", tokens=n, claim=claim, kind=kind, layer=0)
-            k = "k ≥ n" if needed["status"] else f"{needed['mean']:.0f}"
-            cells.append(f"{failure['mean']:.2f}; {k}")
+            about = {"tokens": n, "claim": claim, "kind": kind, "layer": 0}
+            rates = [one(rows, metric="jl.failure", k=int(claimed["mean"]), **about)["mean"] for rows in by_seed]
+            needed = _rows_needed([one(rows, metric="jl.k_needed", **about) for rows in by_seed])
+            spread = f" ± {statistics.stdev(rates):.2f}" if statistics.stdev(rates) >= 0.005 else ""
+            cells.append(f"{statistics.mean(rates):.2f}{spread}; {needed}")
         out.append(cells)
-    head = ["n", "k claimed", "relative, w of X W_V", "relative, Gaussian w", "relative, mean-free w", "norms, X W_V", "norms, Gaussian"]
+    head = ["n", "k claimed", "relative, w = X W_V a", "relative, Gaussian w", "relative, mean-free w", "norms, X W_V", "norms, Gaussian"]
     return table(head, out)
+
+
+def sketch_values(program, metric, n, **about):
+    """What each seed has for directions of X W_V and the printed form, at n tokens."""
+    by_seed = [program.rows(f"{_command(BERT, 'sketches')} --seed {seed}") for seed in SEEDS]
+    wanted = {"tokens": n, "claim": "relative", "kind": "values", "layer": 0, **about}
+    return [one(rows, metric=metric, **wanted)["mean"] for rows in by_seed]
 
 
 def _kind(variant):

@@ -20,7 +20,7 @@ std::string claim_formula(const std::string& claim) {
 }
 
 std::string kind_title(const std::string& kind) {
-  if (kind == "values") return "w a column of X W_V";
+  if (kind == "values") return "w = X W_V a, a normal";
   if (kind == "gaussian") return "w normal";
   return kind == "mean_free" ? "w normal, less its mean" : kind;
 }

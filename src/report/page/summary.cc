@@ -386,7 +386,7 @@ void from_lowrank(const Result& result, std::vector<Answer>& summary) {
     if (!words.empty() && n_groups++ < kMostModels) {
       add(summary, kLowRank, fmt::format("{}, mean over heads: {}.", name, words), Tone::kNeutral);
     }
-    // Of columns of X W_V, which is what attention multiplies: what the largest number of tokens needs.
+    // Of directions of X W_V, which is what attention multiplies: what the largest number of tokens needs.
     std::map<std::string, const Row*> needed;
     for (const Row* row : with_metric(group.rows, "jl.k_needed")) {
       if (row->kind != "values" || !row->tokens) continue;
@@ -402,7 +402,7 @@ void from_lowrank(const Result& result, std::vector<Answer>& summary) {
           fmt::format("{} {} n = {}{}", error_words(claim), k, *row->tokens, saves ? "" : " (nothing is saved)"));
     }
     if (!needs.empty() && n_sketches++ < kMostModels) {
-      add(summary, kSketches, fmt::format("{}, for columns of X W_V: {}.", name, joined(needs)), Tone::kNeutral);
+      add(summary, kSketches, fmt::format("{}, for directions of X W_V: {}.", name, joined(needs)), Tone::kNeutral);
     }
   }
 }
