@@ -24,7 +24,8 @@ struct AttentionChoice {
 //   nystrom:m=64                            NystromWeights
 //   performer:m=256,seed=0                  FeatureWeights
 //   window:w=64,global=0                    keys within w tokens, and the first `global` ones
-//   bigbird:w=96,global=128,random=3,seed=0 the same, and random blocks of 64 keys for each 64 queries
+//   bigbird:w=96,global=128,random=3,seed=0,block=64
+//                                           the same, and random blocks of 64 keys for each 64 queries
 // with the values that count where none are given.  Error(kUsage) on anything else.
 RANKFALL_API AttentionChoice attention_named(std::string_view text);
 

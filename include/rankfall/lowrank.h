@@ -25,7 +25,7 @@ struct LowrankOptions {
 
   std::vector<Variant> variants;           // empty: full
   std::vector<double> eps = {0.1, 0.01};   // numerical rank counts singular values above eps sigma_1
-  std::vector<AttentionChoice> attention;  // kinds to compare with; empty: each, with a budget of n/4
+  std::vector<AttentionChoice> attention;  // kinds to compare with; empty: each, with about n/4 products per query
   Index block = 0;                         // whose P lengths are about
   std::vector<Index> lengths = {64, 128, 256, 512, 1024, 2048, 4096};  // ascending
   double sketch_eps = 0.5;                                             // the eps of Johnson-Lindenstrauss
@@ -58,6 +58,8 @@ struct LowrankOptions {
 //   kNoSaving where k >= n, kNotFound above what was tried. jl.growth: the exponent of n in k_needed, and in words
 //   which of 1, log n, log^2 n, n fits best jl.statement: what is true of the theorem, in words
 // Of other kinds of attention, `variant` being the kind, by hidden state:
+//   state.products, without layer: products of a query with keys or what stands for them, mean over tokens and samples
+//   (of linformer k, of nystrom and performer m): kinds can be compared where these are about equal
 //   state.distance = |X' - X|_F / |X|_F, state.distance.residual: the same of X less its token mean, where there is
 //   more of it than rounding a kind that does not fit the model has one row without layer, status kRefused
 RANKFALL_API Result lowrank(std::span<const std::string> models, const LowrankOptions& options);

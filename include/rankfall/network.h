@@ -49,18 +49,17 @@ enum class Activation { kIdentity, kRelu, kGelu, kGeluTanh, kSilu, kTanh };
 
 // Which keys a query may see, besides padding, which belongs to the sample.
 struct Mask {
-  static constexpr Index kBlock = 64;  // tokens of a block of `random`
-
   bool causal = false;     // key j <= query i
   Index window = 0;        // |i - j| <= window; 0: no window, and then neither of the next two
   Index global = 0;        // the first `global` tokens see and are seen by all, whatever the window
-  Index random = 0;        // BigBird: each block of kBlock queries sees so many blocks of keys more, drawn from `seed`
+  Index random = 0;        // BigBird: each block of queries sees so many blocks of keys more, drawn from `seed`
   std::uint64_t seed = 0;  // causality still holds for both
+  Index block = 64;        // tokens of a block of `random`; a power of two
 
   bool operator==(const Mask&) const = default;
   bool is_complete() const { return !causal && window == 0; }
   bool allows(Index query, Index key, Index n_tokens) const {
-    return allows_place(query, key) || (may_follow(query, key) && draws(query / kBlock, key / kBlock, n_tokens));
+    return allows_place(query, key) || (may_follow(query, key) && draws(query / block, key / block, n_tokens));
   }
 
   // The parts of `allows`: what does not depend on draws, causality alone, ...
@@ -71,20 +70,20 @@ struct Mask {
   bool may_follow(Index query, Index key) const { return !causal || key <= query; }
   // ... and whether a block of keys is drawn for a block of queries: lots are drawn among the blocks that are neither
   // later (of a causal mask) nor wholly global nor within the window, which counts in whole blocks; the `random` lowest
-  // win.  Cost: O(n_tokens / kBlock).
+  // win.  Cost: O(n_tokens / block).
   bool draws(Index query_block, Index key_block, Index n_tokens) const {
     if (random == 0 || !may_draw(query_block, key_block)) return false;
     const std::uint64_t mine = lot(query_block, key_block);
     Index n_lower = 0;
-    for (Index block = 0; block * kBlock < n_tokens && n_lower < random; ++block) {
-      if (may_draw(query_block, block) && lot(query_block, block) < mine) ++n_lower;
+    for (Index other = 0; other * block < n_tokens && n_lower < random; ++other) {
+      if (may_draw(query_block, other) && lot(query_block, other) < mine) ++n_lower;
     }
     return n_lower < random;
   }
   bool may_draw(Index query_block, Index key_block) const {
     const Index distance = query_block < key_block ? key_block - query_block : query_block - key_block;
-    return window > 0 && may_follow(query_block, key_block) && distance > window / kBlock &&
-           (key_block + 1) * kBlock > global;
+    return window > 0 && may_follow(query_block, key_block) && distance > window / block &&
+           (key_block + 1) * block > global;
   }
   // splitmix64's finaliser of all three, which no two blocks of keys share.
   std::uint64_t lot(Index query_block, Index key_block) const {

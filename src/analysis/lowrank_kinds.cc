@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -8,6 +9,7 @@
 #include "analysis/metrics.h"
 #include "analysis/part_of.h"
 #include "linalg/norms_impl.h"
+#include "model/seen_keys.h"
 #include "result/statistics.h"
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
@@ -17,17 +19,80 @@ namespace {
 
 constexpr std::size_t kTogether = 8;  // samples whose states are kept at a time
 
-// Every kind, where it has a size with n/4 products for each query.
-std::vector<AttentionChoice> usual_kinds(std::span<const Sample> samples) {
+// Products of a query with keys (or with what stands for them), mean over the tokens of a sample that are no padding.
+double products_per_query(const Attention& attention, const Sample& sample) {
+  const Index n = sample.n_tokens();
+  const std::vector<Index> tokens = valid_rows(n, sample.valid);
+  const auto n_valid = static_cast<Index>(tokens.size());
+  if (const auto* linformer = std::get_if<LinformerWeights>(&attention.weights)) {
+    return static_cast<double>(std::min(linformer->k, n_valid));
+  }
+  if (const auto* nystrom = std::get_if<NystromWeights>(&attention.weights)) {
+    return static_cast<double>(std::min(nystrom->landmarks, n_valid));
+  }
+  if (const auto* features = std::get_if<FeatureWeights>(&attention.weights)) {
+    return static_cast<double>(features->features);
+  }
+  if (n_valid == n) return mean_seen_keys(attention.mask, n);
+  const SeenKeys keys(attention.mask, n);
+  Index seen = 0;
+  for (const Index query : tokens) {
+    seen += std::ranges::count_if(tokens, [&](Index key) { return keys.allows(query, key); });
+  }
+  return static_cast<double>(seen) / static_cast<double>(std::max<Index>(1, n_valid));
+}
+
+// The mean over a network's attention layers.
+double products_per_query(const Network& network, const Sample& sample) {
+  Statistics products;
+  for (const SubLayer& layer : network.layers) {
+    if (const auto* attention = std::get_if<Attention>(&layer.f)) products.add(products_per_query(*attention, sample));
+  }
+  return products.mean().value_or(0);
+}
+
+// The window with which a mask comes closest to `budget` keys for each query.
+Index fitted_window(Mask mask, double budget, Index n_tokens) {
+  const auto keys = [&](Index window) {
+    mask.window = window;
+    return mean_seen_keys(mask, n_tokens);
+  };
+  Index low = 1;
+  Index high = std::max<Index>(1, n_tokens - 1);
+  while (low < high) {  // the first that is not below the budget
+    const Index middle = low + (high - low) / 2;
+    if (keys(middle) < budget) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low > 1 && budget - keys(low - 1) < keys(low) - budget ? low - 1 : low;
+}
+
+// Every kind, with about n/4 products for each query, where it has a size.
+std::vector<AttentionChoice> default_kinds(const Network& network, std::span<const Sample> samples) {
   Index n = 0;
   for (const Sample& sample : samples) n = std::max(n, sample.n_tokens());
+  bool causal = false;
+  for (const SubLayer& layer : network.layers) {
+    if (const auto* attention = std::get_if<Attention>(&layer.f)) causal = causal || attention->mask.causal;
+  }
   const Index budget = std::max<Index>(1, n / 4);
-  const Index side = std::max<Index>(1, n / 8);
+  // BigBird: half of the budget in random blocks, an eighth in global tokens, the rest in the window.
+  Mask bigbird;
+  bigbird.causal = causal;
+  bigbird.block = std::clamp<Index>(static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(budget) / 2)), 2, 64);
+  bigbird.random = std::clamp<Index>(budget / 2 / bigbird.block, 1, 64);
+  bigbird.global = std::max<Index>(1, budget / 8);
+  const auto keys = static_cast<double>(budget);
   std::vector<AttentionChoice> kinds;
   for (const std::string& name :
        {std::string("gaussian"), fmt::format("linformer:k={}", budget), fmt::format("linformer:k={},pooled=1", budget),
-        fmt::format("nystrom:m={}", budget), fmt::format("performer:m={}", budget), fmt::format("window:w={}", side),
-        fmt::format("bigbird:w={},global={},random=1", std::max<Index>(1, side / 4), std::max<Index>(1, side / 4))}) {
+        fmt::format("nystrom:m={}", budget), fmt::format("performer:m={}", budget),
+        fmt::format("window:w={}", fitted_window({.causal = causal}, keys, n)),
+        fmt::format("bigbird:w={},global={},random={},block={}", fitted_window(bigbird, keys, n), bigbird.global,
+                    bigbird.random, bigbird.block)}) {
     kinds.push_back(attention_named(name));
   }
   return kinds;
@@ -90,7 +155,7 @@ std::vector<Row> kind_rows(const LowrankJob& job, const Progress& progress) {
   std::vector<Kind> kinds;
   const auto n_states = static_cast<std::size_t>(job.network.sizes.n_blocks + 1);
   for (AttentionChoice& choice :
-       job.options.attention.empty() ? usual_kinds(job.samples) : std::vector(job.options.attention)) {
+       job.options.attention.empty() ? default_kinds(job.network, job.samples) : std::vector(job.options.attention)) {
     Kind kind{std::move(choice), {}, "", std::vector<Statistics>(n_states), std::vector<Statistics>(n_states)};
     try {
       kind.network = with_attention(job.network, kind.choice);
@@ -142,6 +207,11 @@ std::vector<Row> kind_rows(const LowrankJob& job, const Progress& progress) {
       rows.push_back(std::move(row));
       continue;
     }
+    Statistics products;
+    for (const Sample& sample : job.samples) products.add(products_per_query(kind.network, sample));
+    row.metric = "state.products";
+    set(row, products);
+    rows.push_back(row);
     for (std::size_t state = 0; state < n_states; ++state) {
       row.layer = static_cast<Index>(state);
       row.metric = "state.distance";

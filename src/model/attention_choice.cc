@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -22,8 +23,8 @@ constexpr Key kSeed = {"seed", 0, 0, INT64_MAX};
 
 struct Kind {
   const char* name;
-  std::array<Key, 4> keys;
-  AttentionChoice (*make)(const std::array<std::int64_t, 4>& values);
+  std::array<Key, 5> keys;
+  AttentionChoice (*make)(const std::array<std::int64_t, 5>& values);
 
   std::size_t n_keys() const {
     return static_cast<std::size_t>(std::ranges::count_if(keys, [](const Key& key) { return key.name != nullptr; }));
@@ -60,10 +61,10 @@ const std::array<Kind, 7> kKinds = {{
        return AttentionChoice{"", SoftmaxWeights{}, Mask{.window = v[0], .global = v[1]}};
      }},
     {"bigbird",
-     {{{"w", 96, 1}, {"global", 128}, {"random", 3, 0, 64}, kSeed}},
+     {{{"w", 96, 1}, {"global", 128}, {"random", 3, 0, 64}, kSeed, {"block", 64, 2, 1024}}},
      [](const auto& v) {
-       return AttentionChoice{"", SoftmaxWeights{},
-                              Mask{.window = v[0], .global = v[1], .random = v[2], .seed = seed_of(v[3])}};
+       const Mask mask{.window = v[0], .global = v[1], .random = v[2], .seed = seed_of(v[3]), .block = v[4]};
+       return AttentionChoice{"", SoftmaxWeights{}, mask};
      }},
 }};
 
@@ -79,8 +80,8 @@ Error usage(std::string_view text, const std::string& problem) {
   return Error(ErrorKind::kUsage, fmt::format("attention {}: {}", in_quotes(text), problem));
 }
 
-void read_value(std::string_view text, const Kind& kind, std::string_view item, std::array<std::int64_t, 4>& values,
-                std::array<bool, 4>& given) {
+void read_value(std::string_view text, const Kind& kind, std::string_view item, std::array<std::int64_t, 5>& values,
+                std::array<bool, 5>& given) {
   const auto equals = item.find('=');
   const std::string_view name = item.substr(0, equals);
   const auto begin = kind.keys.begin();
@@ -99,6 +100,9 @@ void read_value(std::string_view text, const Kind& kind, std::string_view item, 
       value > key->most) {
     throw usage(text, fmt::format("{}={}, expected a number from {} to {}", key->name, in_quotes(number), key->least,
                                   key->most));
+  }
+  if (key->name == std::string_view("block") && !std::has_single_bit(static_cast<std::uint64_t>(value))) {
+    throw usage(text, fmt::format("block={}, expected a power of two", value));
   }
   values.at(at) = value;
 }
@@ -129,8 +133,8 @@ AttentionChoice attention_named(std::string_view text) {
   if (kind == kKinds.end()) {
     throw usage(text, fmt::format("expected one of {}", fmt::join(attention_names(), ", ")));
   }
-  std::array<std::int64_t, 4> values{};
-  std::array<bool, 4> given{};
+  std::array<std::int64_t, 5> values{};
+  std::array<bool, 5> given{};
   for (std::size_t i = 0; i < kind->keys.size(); ++i) values.at(i) = kind->keys.at(i).usual;
   std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
   if (colon != std::string_view::npos && (rest.empty() || rest.back() == ',')) {

@@ -59,8 +59,8 @@ typename HeadScores<T>::Seen HeadScores<T>::seen(Index first, Index rows, Index 
   bool all = valid_.empty() && (!mask.causal || last_key <= first);
   if (mask.window > 0 && last >= mask.global && last_key >= mask.global) {
     bool any_far = first < mask.global || first_key < mask.global;
-    for (Index block = first / Mask::kBlock; block <= last / Mask::kBlock; ++block) {
-      for (Index of_keys = first_key / Mask::kBlock; of_keys <= last_key / Mask::kBlock; ++of_keys) {
+    for (Index block = first / mask.block; block <= last / mask.block; ++block) {
+      for (Index of_keys = first_key / mask.block; of_keys <= last_key / mask.block; ++of_keys) {
         any_far = any_far || keys_.draws(block, of_keys);
       }
     }

@@ -15,7 +15,7 @@ class SeenKeys {
 
   bool allows(Index query, Index key) const {
     return mask_.allows_place(query, key) ||
-           (n_blocks_ > 0 && mask_.may_follow(query, key) && draws(query / Mask::kBlock, key / Mask::kBlock));
+           (n_blocks_ > 0 && mask_.may_follow(query, key) && draws(query >> shift_, key >> shift_));
   }
   bool draws(Index query_block, Index key_block) const {
     return n_blocks_ > 0 && drawn_[static_cast<std::size_t>(query_block * n_blocks_ + key_block)] != 0;
@@ -23,8 +23,13 @@ class SeenKeys {
 
  private:
   Mask mask_;
+  int shift_ = 0;       // tokens to blocks
   Index n_blocks_ = 0;  // 0: none are drawn
   std::vector<std::uint8_t> drawn_;
 };
+
+// Mean over the queries of the number of keys that each sees: the products of a query and a key that attention needs
+// per token.  Cost: O(n_tokens) with random = 0, else O(n_tokens^2 / block).
+double mean_seen_keys(const Mask& mask, Index n_tokens);
 
 }  // namespace rankfall

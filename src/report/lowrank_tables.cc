@@ -239,6 +239,11 @@ void kinds_of_attention(const Rows& rows, TableText& out) {
       auto& column = table.cells.emplace_back();
       for (const Index layer : table.layers) column.push_back(cells[kind][layer]);
     }
+    std::string products;
+    for (const Row* row : with_metric(rows, "state.products")) {
+      if (!cells.contains(row->variant) || !finite(row->mean)) continue;
+      products += fmt::format("{}{} {}", products.empty() ? "" : ", ", harmless(row->variant), significant(*row->mean));
+    }
     std::map<std::string, double> residual;  // of the last state
     for (const Row* row : with_metric(rows, "state.distance.residual")) {
       if (row->layer == *layers.rbegin() && finite(row->mean)) residual[row->variant] = *row->mean;
@@ -249,11 +254,12 @@ void kinds_of_attention(const Rows& rows, TableText& out) {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", harmless(kind), significant(residual[kind]));
     }
     out.block(std::move(table));
+    if (!products.empty()) out.lines(fmt::format("Products per query, as measured: {}.", products));
     if (!text.empty()) {
       out.lines(fmt::format("The same of X less its token mean, at layer {}: {}.", *layers.rbegin(), text));
     }
     if (!left_out.empty()) out.lines(fmt::format("{} more kinds are in csv and json.", left_out.size()));
-    if (!text.empty() || !left_out.empty()) out.text += '\n';
+    if (!products.empty() || !text.empty() || !left_out.empty()) out.text += '\n';
   }
   std::size_t n_refused = 0;
   for (const Row* row : rows) {

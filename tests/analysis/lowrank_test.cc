@@ -268,6 +268,44 @@ TEST(Lowrank, KindsAreCompared) {
   EXPECT_EQ(rows_of(result, "state.distance.residual").size(), 12U);
 }
 
+// Kinds are compared at the same number of products per query: those of the default ones are near n/4, and each says
+// how many it has.
+TEST(Lowrank, DefaultKindsHaveEqualBudgets) {
+  for (const char* mask : {"", ",mask=causal"}) {
+    for (const Index n : {24, 50, 128, 300}) {
+      LowrankOptions options;
+      options.spectra = options.scaling = options.sketches = false;
+      options.input.n_samples = 1;
+      options.input.n_tokens = n;
+      const Result result = run(fmt::format("san:layers=1,heads=1,dim=4,vocab=50{}", mask), options);
+      const double budget = static_cast<double>(n / 4);
+      const auto products = rows_of(result, "state.products");
+      std::size_t n_kinds = 0;
+      for (const Row& row : rows_of(result, "state.distance")) n_kinds += row.layer == 0 ? 1U : 0U;
+      EXPECT_EQ(products.size(), n_kinds);
+      for (const Row& row : products) {
+        if (row.variant == "gaussian") continue;  // has no size
+        EXPECT_NEAR(*row.mean, budget, std::max(1.0, 0.04 * budget)) << row.variant << mask << ' ' << n;
+      }
+    }
+  }
+}
+
+// Padding is no key.
+TEST(Lowrank, ProductsLeaveOutPadding) {
+  const Model model = open_model(kToy, 0);
+  LowrankOptions options = quick();
+  options.spectra = options.scaling = options.sketches = false;
+  options.attention = {attention_named("window:w=2"), attention_named("nystrom:m=30")};
+  std::vector<Sample> samples = random_samples(model.network, 0, 1, 20);
+  samples[0].valid = std::vector<std::uint8_t>(20, 1);
+  std::fill(samples[0].valid.begin() + 12, samples[0].valid.end(), std::uint8_t{0});
+  const auto products = rows_of(lowrank(model, samples, options), "state.products");
+  ASSERT_EQ(products.size(), 2U);
+  EXPECT_DOUBLE_EQ(*products[0].mean, (2 * 3 + 2 * 4 + 8 * 5) / 12.0);
+  EXPECT_EQ(*products[1].mean, 12);
+}
+
 TEST(Lowrank, KindsThatDoNotFitSayWhy) {
   LowrankOptions options = quick();
   options.spectra = options.scaling = options.sketches = false;

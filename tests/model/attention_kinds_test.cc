@@ -472,8 +472,8 @@ TEST(AttentionKinds, BlocksOfKeysAreDrawn) {
   for (const bool causal : {false, true}) {
     Mask mask = *attention_named("bigbird:w=10,global=70,random=2").mask;
     mask.causal = causal;
-    for (const Index n : {Index{1}, Index{64}, Index{300}, 20 * Mask::kBlock + 5}) {
-      const Index n_blocks = (n + Mask::kBlock - 1) / Mask::kBlock;
+    for (const Index n : {Index{1}, Index{64}, Index{300}, Index{20 * 64 + 5}}) {
+      const Index n_blocks = (n + mask.block - 1) / mask.block;
       const SeenKeys table(mask, n);
       for (Index i = 0; i < n_blocks; ++i) {
         Index drawn = 0;
@@ -501,7 +501,7 @@ TEST(AttentionKinds, BlocksOfKeysAreDrawn) {
     std::vector<Index> by_key(64);
     for (Index i = 0; i < 64; ++i) {
       for (Index j = 0; j < 64; ++j) {
-        if (!m.draws(i, j, 64 * Mask::kBlock)) continue;
+        if (!m.draws(i, j, 64 * m.block)) continue;
         pairs.emplace_back(i, j);
         ++by_key[static_cast<std::size_t>(j)];
       }
@@ -511,6 +511,28 @@ TEST(AttentionKinds, BlocksOfKeysAreDrawn) {
   };
   EXPECT_EQ(drawn(mask).size(), 64U * 3U);
   EXPECT_NE(drawn(mask), drawn(other));
+}
+
+// The number of keys by arithmetic is the number by counting.
+TEST(AttentionKinds, SeenKeysAreCounted) {
+  for (const char* kind :
+       {"window:w=3", "window:w=9,global=4", "bigbird:w=2,global=3,random=2,block=4",
+        "bigbird:w=9,global=9,random=1,block=8", "bigbird:w=1,global=0,random=3,block=16", "bigbird"}) {
+    for (const bool causal : {false, true}) {
+      Mask mask = *attention_named(kind).mask;
+      mask.causal = causal;
+      for (const Index n : {1, 7, 50, 200}) {
+        Index counted = 0;
+        for (Index i = 0; i < n; ++i) {
+          for (Index j = 0; j < n; ++j) counted += mask.allows(i, j, n) ? 1 : 0;
+        }
+        EXPECT_DOUBLE_EQ(mean_seen_keys(mask, n), static_cast<double>(counted) / static_cast<double>(n))
+            << kind << ' ' << causal << ' ' << n;
+      }
+    }
+  }
+  EXPECT_EQ(mean_seen_keys({}, 12), 12);
+  EXPECT_EQ(mean_seen_keys({.causal = true}, 3), 2);
 }
 
 // Neither threads nor whoever looks on change a bit.
@@ -661,10 +683,26 @@ TEST(AttentionKinds, NamesAreRead) {
   EXPECT_EQ(attention_named("bigbird:random=0").mask->window, 96);
   EXPECT_FALSE(attention_named("full").weights || attention_named("full").mask);
   for (const std::string& name : attention_names()) EXPECT_EQ(attention_named(name).name, name);
-  for (const char* wrong :
-       {"", "linear", "full:", "full:k=1", "linformer:", "linformer:k", "linformer:k=", "linformer:k=0",
-        "linformer:k=1.5", "linformer:k=1,k=2", "linformer:m=3", "linformer:k=99999999999999999999", "performer:m=-1",
-        "bigbird:random=65", "linformer:pooled=2", "window:w=0", "window:w=1,"}) {
+  for (const char* wrong : {"",
+                            "linear",
+                            "full:",
+                            "full:k=1",
+                            "linformer:",
+                            "linformer:k",
+                            "linformer:k=",
+                            "linformer:k=0",
+                            "linformer:k=1.5",
+                            "linformer:k=1,k=2",
+                            "linformer:m=3",
+                            "linformer:k=99999999999999999999",
+                            "performer:m=-1",
+                            "bigbird:random=65",
+                            "bigbird:block=1",
+                            "bigbird:block=24",
+                            "bigbird:block=2048",
+                            "linformer:pooled=2",
+                            "window:w=0",
+                            "window:w=1,"}) {
     try {
       attention_named(wrong);
       ADD_FAILURE() << wrong;

@@ -117,8 +117,8 @@ TEST(Tiles, AreLeftOutWhereTheMaskHidesAllOfThem) {
   const Model model = open_model("san:layers=1,heads=1,dim=4,vocab=50", 3);
   Index n_none = 0;
   for (const bool causal : {false, true}) {
-    for (const char* kind :
-         {"bigbird:w=3,global=0,random=1", "bigbird:w=70,global=9,random=2,seed=5", "window:w=500"}) {
+    for (const char* kind : {"bigbird:w=3,global=0,random=1", "bigbird:w=70,global=9,random=2,seed=5",
+                             "bigbird:w=5,global=9,random=3,block=16", "window:w=500"}) {
       Network network = with_attention(model.network, attention_named(kind));
       auto& attention = std::get<Attention>(network.layers[0].f);
       attention.mask.causal = causal;

@@ -119,10 +119,19 @@ def attention_kinds(program):
     return table(["", *KINDS], out)
 
 
+def attention_products(program):
+    out = []
+    for model, name in NAMES.items():
+        rows = program.rows(_command(model, "kinds"))
+        found = {_kind(row["variant"]): row["mean"] for row in rows if row["metric"] == "state.products"}
+        out.append([name] + [f"{found[k]:.3g}" if k in found else "–" for k in KINDS])
+    return table(["", *KINDS], out)
+
+
 SAN = (
     f"measure {BERT} --random-tokens zipf --samples 4 --precision f64 --variant san --attention full --attention gaussian "
     "--attention linformer:k=32 --attention linformer:k=32,pooled=1 --attention nystrom:m=32 --attention performer:m=32 "
-    "--attention window:w=16 --attention bigbird:w=4,global=4,random=1"
+    "--attention window:w=17 --attention bigbird:w=4,global=4,random=1,block=16"
 )
 
 
@@ -141,7 +150,7 @@ def attention_collapse(program):
 
 EXACT = (
     f"collapse {BERT} --random-tokens zipf --samples 2 --no-floats --variant san --attention full --attention gaussian "
-    "--attention window:w=16 --attention bigbird:w=4,global=4,random=1"
+    "--attention window:w=17 --attention bigbird:w=4,global=4,random=1,block=16"
 )
 
 
@@ -156,6 +165,15 @@ def attention_exact(program):
             cells.append(minus(f"{found['mean']:.4g}" if abs(found["mean"]) < 1000 else f"{found['mean']:.0f}"))
         out.append(cells)
     return table(["layer", *(_kind(v) if v != "san" else "full" for v in variants)], out)
+
+
+def exact_factor(program, kind):
+    """By how much the exact residual falls per layer, from the first on."""
+    rows = [row for row in program.rows(EXACT) if _kind(row["variant"]) == kind]
+    first, last = (
+        one(rows, metric="log10_relative_residual.composite", layer=layer, kind="exact")["mean"] for layer in (1, 12)
+    )
+    return 10 ** ((last - first) / 11)
 
 
 def attention_costs(program):

@@ -268,6 +268,15 @@ Figures kinds_of_attention(const Result& result, const FigureContext& context) {
       figure.panels.push_back(curve_panel(std::move(chart)));
     }
   }
+  Dataset products;
+  products.title = "products per query, as measured";
+  products.columns = {{"model", "model", PageColumn::Kind::kText},
+                      {"kind", "kind", PageColumn::Kind::kText},
+                      {"products", "products per query", PageColumn::Kind::kNumber}};
+  for (const Row& row : result.rows) {
+    if (row.metric == "state.products" && row.mean) products.rows.push_back({row.model, row.variant, *row.mean});
+  }
+  if (!products.rows.empty()) figure.tables.push_back(std::move(products));
   if (!refused.rows.empty()) figure.tables.push_back(std::move(refused));
   if (figure.panels.empty() && figure.tables.empty()) return {};
   return {std::move(figure)};
