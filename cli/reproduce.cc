@@ -283,7 +283,7 @@ void add_reproduce_command(CLI::App& app) {
                   "some of fig1, fig2, fig3, fig4, fig5, boxplot, paths, bounds, audit")
       ->delimiter(',')
       ->allow_extra_args(false);
-  auto* quick = sub->add_flag("--quick", command->quick, "one seed, short trainings, a 30 s audit: the default");
+  auto* quick = sub->add_flag("--quick", command->quick, "one seed, short trainings, a short audit: the default");
   sub->add_flag("--full", command->options.full, "paper scale, ten seeds (about two hours)")->excludes(quick);
   sub->add_option("--bert", command->options.bert, "a trained BERT-base, for Figure 2")
       ->type_name("DIR")

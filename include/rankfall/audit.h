@@ -13,7 +13,8 @@
 namespace rankfall {
 
 struct AuditOptions {
-  double seconds = 30;              // for the searches together
+  Index n_trials = 500'000;         // evaluations of each search; results depend on these and the seed only
+  double seconds = 0;               // upper limit for the searches together; 0: none
   std::vector<Index> claims;        // 1 to 17; empty: all
   std::filesystem::path witnesses;  // a directory to which witnesses are written; empty: none are
   std::uint64_t seed = 0;
@@ -24,8 +25,9 @@ struct AuditOptions {
 // Tries every claim of the theory (docs/theory.md): searches for counterexamples where it is an inequality, measures
 // where it is about networks. Rows by `claim` ("04b composite_triangle"), each with its text as verdict:
 // audit.statement, audit.verdict (`status`; `mean`: the figure found, `n`: trials, `kind`: "expected", or "unexpected"
-// when it is not the recorded one), audit.evidence, audit.command, and audit.witness where a file was written. How far
-// searches get depends on the time they have; what they try, on the seed only.
+// when it is not the recorded one, `basis`: kDefinition where no trial could come out otherwise), audit.evidence,
+// audit.command, and audit.witness where a file was written. A search that the time limit ended before its trials has a
+// row audit.stopped with the status kWarning, `n` trials of `k`: where it ended depends on the machine.
 RANKFALL_API Result audit(const AuditOptions& options);
 
 // Looks at a saved witness again, in a hundred digits. Throws Error(kInput) if it is none.

@@ -67,8 +67,13 @@ enum class Reason {
   kSkipMayCancel,  // attention may undo the skip
 };
 
-// What a bound is made of.
-enum class Basis { kNone, kWeights, kData };
+// What a bound is made of, or what a claim rests on.
+enum class Basis {
+  kNone,
+  kWeights,
+  kData,
+  kDefinition,  // true by definition: a trial checks the implementation, not the claim
+};
 
 // "rounding_floor"; empty for kNone.
 RANKFALL_API std::string_view word(Status status);

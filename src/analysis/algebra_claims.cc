@@ -324,6 +324,36 @@ double largest_row_sum_error(std::uint64_t seed, Index n_trials) {
   return largest.convert_to<double>();
 }
 
+Sides rank_one_heads(Index d) {
+  const Many root = sqrt(Many(static_cast<double>(d)));
+  const Many r("1e-12");
+  Matrix<Many> x(2, 1), qk(1, 1), one(1, 1);
+  x << r, -r;
+  qk << 1 / root;  // head() divides by the root of the width it sees, which is 1 here
+  one << Many(1);
+  const HeadResidual<Many> h = head<Many>(x, qk, one);
+  // M = v u^T, v what a head of W = e_1 e_1^T gives, u = e_1 + 1 / sqrt d.
+  const Many largest_entry = 1 + 1 / root;
+  const Many sum = 1 + root;
+  const Many left = sqrt(norm_one<Many>(h.m) * largest_entry * norm_inf<Many>(h.m) * sum);
+  const Many residual = composite<Many>(x);
+  const Many right = 8 / root * residual * residual * residual;
+  return {left.convert_to<double>(), right.convert_to<double>(), within<Many>(h.range),
+          left > right * (1 + Many("1e-90"))};
+}
+
+Matrices rank_one_matrices(Index d) {
+  Matrices m = {{"X", Matrix<double>::Zero(2, d)},
+                {"QK1", Matrix<double>::Zero(d, d)},
+                {"W1", Matrix<double>::Zero(d, d)},
+                {"W2", Matrix<double>::Zero(d, d)}};
+  m["X"].col(0) << 1e-4, -1e-4;
+  m["QK1"](0, 0) = m["W1"](0, 0) = 1;
+  m["QK2"] = m["QK1"];
+  m["W2"].row(0).setConstant(1 / std::sqrt(static_cast<double>(d)));
+  return m;
+}
+
 std::span<const AlgebraClaim> algebra_claims() { return kClaims; }
 
 const AlgebraClaim* algebra_claim(std::string_view name) {

@@ -28,7 +28,7 @@ Model with_biases(const std::string& spec, std::uint64_t seed) {
   return model;
 }
 
-AuditFinding path_sum(double /*seconds*/, std::uint64_t seed) {
+AuditFinding path_sum(const SearchEffort& /*effort*/, std::uint64_t seed) {
   AuditFinding finding;
   double largest = 0;
   for (const char* norm : {"none", "pre", "post"}) {
@@ -71,7 +71,7 @@ double value(const Result& result, std::string_view metric, std::optional<Index>
   return row && row->mean ? *row->mean : std::numeric_limits<double>::quiet_NaN();
 }
 
-AuditFinding depth(double /*seconds*/, std::uint64_t seed) {
+AuditFinding depth(const SearchEffort& /*effort*/, std::uint64_t seed) {
   AuditFinding finding;
   double worst = 0;
   std::string exponents;
@@ -90,7 +90,7 @@ AuditFinding depth(double /*seconds*/, std::uint64_t seed) {
   return finding;
 }
 
-AuditFinding skip_keeps(double /*seconds*/, std::uint64_t seed) {
+AuditFinding skip_keeps(const SearchEffort& /*effort*/, std::uint64_t seed) {
   Model model = open_model("san:layers=12,heads=2,dim=16,vocab=50,norm=none", seed);
   for (TensorSpec& tensor : model.network.tensors) {
     if (tensor.name.find(".v.") != std::string::npos) tensor.init = {Init::Kind::kConstant, 0};
@@ -111,7 +111,7 @@ AuditFinding skip_keeps(double /*seconds*/, std::uint64_t seed) {
   return finding;
 }
 
-AuditFinding with_mlp(double /*seconds*/, std::uint64_t seed) {
+AuditFinding with_mlp(const SearchEffort& /*effort*/, std::uint64_t seed) {
   AuditFinding finding;
   double best = -INFINITY;
   bool violated = false;
@@ -147,7 +147,7 @@ AuditFinding with_mlp(double /*seconds*/, std::uint64_t seed) {
 // without LayerNorm. Differences are paired: the same weights and inputs. LayerNorm takes two of d directions from
 // every token's deviation (the mean over channels and the one along the token), so where the residual falls by a factor
 // a layer it falls by sqrt(1 - 2/d) more; that vanishes with the width and is no change of the kind of collapse.
-AuditFinding layer_norm(double /*seconds*/, std::uint64_t seed) {
+AuditFinding layer_norm(const SearchEffort& /*effort*/, std::uint64_t seed) {
   constexpr std::uint64_t kNetworks = 40;
   constexpr Index kDepth = 40;
   constexpr Index kWidth = 32;
@@ -192,7 +192,7 @@ AuditFinding layer_norm(double /*seconds*/, std::uint64_t seed) {
   return finding;
 }
 
-AuditFinding large_residual(double /*seconds*/, std::uint64_t seed) {
+AuditFinding large_residual(const SearchEffort& /*effort*/, std::uint64_t seed) {
   AuditFinding finding;
   bool bound_blows_up = false;
   bool collapses = true;
@@ -219,24 +219,7 @@ AuditFinding large_residual(double /*seconds*/, std::uint64_t seed) {
   return finding;
 }
 
-AuditFinding low_rank(double /*seconds*/, std::uint64_t seed) {
-  const double full =
-      value(tracked("san:layers=7,heads=1,dim=16,std=0.1,norm=none", "san", seed, 8), "local_exponent", 7);
-  const double low =
-      value(tracked("san:layers=7,heads=16,dim=16,std=0.1,norm=none", "san", seed, 8), "local_exponent", 7);
-  AuditFinding finding;
-  finding.verdict =
-      std::abs(full - 3) < 0.01 && std::abs(low - 3) < 0.01 ? AuditVerdict::kFails : AuditVerdict::kMeasured;
-  finding.figure = full;
-  finding.n_trials = 2;
-  finding.evidence = fmt::format(
-      "8 tokens: logits of full rank (d_head 16) collapse with exponent {:.4f}, of rank one (d_head 1) with {:.4f}: "
-      "the rate is the same",
-      full, low);
-  return finding;
-}
-
-AuditFinding path_number(double /*seconds*/, std::uint64_t seed) {
+AuditFinding path_number(const SearchEffort& /*effort*/, std::uint64_t seed) {
   PathsOptions options;
   options.seed = seed;
   options.input.n_samples = 2;
@@ -279,7 +262,7 @@ std::vector<AuditClaim> network_claims() {
       {9, "depth_exponent", "the residual of pure attention is cubed at every layer: the local exponent tends to 3",
        AuditVerdict::kMeasured, depth},
       {10, "claim_3_1", "Claim 3.1: with skips some parameters keep the residual from falling", AuditVerdict::kProved,
-       skip_keeps},
+       skip_keeps, false, true},
       {11, "corollary_3_2", "Corollary 3.2: with MLPs of Lipschitz constant lambda, 4 beta H lambda / sqrt d",
        AuditVerdict::kNoViolation, with_mlp},
       {12, "layer_norm_rate",
@@ -287,8 +270,8 @@ std::vector<AuditClaim> network_claims() {
        AuditVerdict::kMeasured, layer_norm},
       {13, "residual_below_one", "collapse needs 4 beta |res X|^2 < sqrt d, as the theorem does", AuditVerdict::kFails,
        large_residual},
-      {14, "low_rank_softmax", "the low rank of the softmax matrix is the reason of rank loss", AuditVerdict::kFails,
-       low_rank},
+      {14, "low_rank_softmax", "the low rank of the softmax matrix is the cause of rank collapse", AuditVerdict::kFails,
+       rank_of_attention},
       {15, "number_of_paths", "the number of paths, not their length, gives expressivity", AuditVerdict::kFails,
        path_number},
   };

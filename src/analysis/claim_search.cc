@@ -33,7 +33,7 @@ Found search(const AlgebraClaim& claim, const SearchOptions& options) {
     return m;
   };
   while (found.n_trials < options.n_trials) {
-    Matrices best = draw();
+    Matrices best = found.n_trials == 0 && !options.start.empty() ? options.start : draw();
     double value = score(claim, best);
     ++found.n_trials;
     double step = 0.5;

@@ -10,6 +10,7 @@ struct SearchOptions {
   Index n = 2, d = 1;
   Index n_trials = 20'000;  // evaluations
   std::uint64_t seed = 0;
+  Matrices start = {};  // where the first of the restarts begins; empty: at random, as the others
 };
 struct Found {
   Matrices best;

@@ -35,7 +35,7 @@ std::string audit_table(const Result& result, const TableOptions& options) {
   for (const Row& row : result.rows) {
     const std::string_view what = std::string_view(row.metric).substr(row.metric.find('.') + 1);
     const bool is_verdict = what == "verdict", is_statement = what == "statement" || what == "criterion";
-    if (!is_verdict && !is_statement && what != "evidence" && what != "witness") continue;
+    if (!is_verdict && !is_statement && what != "evidence" && what != "stopped" && what != "witness") continue;
     if (row.verdict.empty()) continue;
     if (row.claim != last) {
       if (!last.empty()) out += '\n';
@@ -44,7 +44,10 @@ std::string audit_table(const Result& result, const TableOptions& options) {
     }
     std::string text = screen_prose(row.verdict, options.unicode);
     if (is_verdict && row.kind == "unexpected") text += ", which is not the recorded verdict";
-    const Colour colour = is_verdict ? claim_colour(row) : is_statement ? Colour::kPlain : Colour::kDim;
+    const Colour colour = is_verdict                       ? claim_colour(row)
+                          : is_statement                   ? Colour::kPlain
+                          : row.status == Status::kWarning ? Colour::kWarn
+                                                           : Colour::kDim;
     for (const auto& line : wrap(text, options.width - 4, options.unicode)) {
       out += "    " + paint(colour, line) + '\n';
     }

@@ -59,7 +59,8 @@ constexpr Word<Reason> kReasonWords[] = {
     {Reason::kSkipMayCancel, "skip_may_cancel"},
 };
 
-constexpr Word<Basis> kBasisWords[] = {{Basis::kNone, ""}, {Basis::kWeights, "weights"}, {Basis::kData, "data"}};
+constexpr Word<Basis> kBasisWords[] = {
+    {Basis::kNone, ""}, {Basis::kWeights, "weights"}, {Basis::kData, "data"}, {Basis::kDefinition, "definition"}};
 
 template <class T>
 std::string_view find_word(std::span<const Word<T>> words, T value) {

@@ -56,6 +56,24 @@ TEST(AlgebraClaims, Theorem22ReachesAnEighth) {
   EXPECT_NEAR(claim("theorem_2_2").sides(m).left / sides.right, 0.125, 1e-9);
 }
 
+// Two heads of the same beta whose sum has a larger composite norm: (d^(1/4) + d^(-1/4)) / 16, above 1 from d = 64,514,
+// since y + 1/y = 16 has y^4 + y^-4 = 64,514.
+TEST(AlgebraClaims, Theorem23FailsForWideHeads) {
+  for (const Index d : {4, 400, 64'513, 64'514, 65'536}) {
+    const Sides sides = rank_one_heads(d);
+    const double root = std::pow(static_cast<double>(d), 0.25);
+    EXPECT_NEAR(sides.left / sides.right, (root + 1 / root) / 16, 1e-12) << d;
+    EXPECT_TRUE(sides.applies);
+    EXPECT_EQ(sides.violated(), d >= 64'514) << d;
+  }
+  // The same matrices, formed.
+  const Matrices m = rank_one_matrices(4);
+  check_witness({"theorem_2_3", m}, "test");
+  const Sides formed = claim("theorem_2_3").sides_exactly(m);
+  const Sides known = rank_one_heads(4);
+  EXPECT_NEAR(formed.left / formed.right, known.left / known.right, 1e-8);
+}
+
 TEST(AlgebraClaims, SearchFindsWhatIsKnown) {
   const auto best = [](const char* name, Index n, Index d, Index trials) {
     const Found found = search(claim(name), {.n = n, .d = d, .n_trials = trials, .seed = 1});
@@ -74,6 +92,10 @@ TEST(AlgebraClaims, SearchFindsWhatIsKnown) {
   EXPECT_GT(t22, 0.12);
   EXPECT_LE(t22, 0.1251);
   EXPECT_LT(best("theorem_2_3", 2, 2, 20'000), 1);
+  // At random a search of 72 numbers gets half as far as from the known start.
+  const Found heads =
+      search(claim("theorem_2_3"), {.n = 2, .d = 4, .n_trials = 4'000, .seed = 1, .start = rank_one_matrices(4)});
+  EXPECT_GT(std::exp(heads.log_ratio), 0.1325);
   EXPECT_GT(best("heads_add", 3, 2, 40'000), 1.01);
 }
 

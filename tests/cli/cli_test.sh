@@ -338,11 +338,15 @@ check "a layer's width alone" 2 "layers" -- bench --dim 8
 
 # The audit.
 mkdir "$dir/witnesses"
-check "audit" 0 -- audit --claims 4-8,16 --seconds 0.5 --witnesses "$dir/witnesses"
+check "audit" 0 -- audit --claims 4-8,16 --trials 12000 --witnesses "$dir/witnesses"
 expect "the composite norm is no norm" grep -q 'A = \[\[1,0\],\[1,0\]\]' "$dir/out"
 expect "witnesses are saved" test -s "$dir/witnesses/04b_composite_triangle.json"
 check "a witness is checked" 0 -- audit --check "$dir/witnesses/04b_composite_triangle.json" --check "$dir/witnesses/07_theorem_2_2.json"
 expect "it still shows it" grep -q 'left 3, right 2.82.*: violated' "$dir/out"
+check "several witnesses at once" 0 -- audit --check "$dir/witnesses/04b_composite_triangle.json" "$dir/witnesses/07_theorem_2_2.json" "$dir/witnesses/06_entrywise_step.json"
+expect "all of them are looked at" test "$(grep -c '^  left ' "$dir/out")" = 3
+check "an audit cut short by its time limit" 0 -- audit --claims 7 --trials 1000000000 --seconds 0.01
+expect "it says so" grep -q 'time limit ended the search after' "$dir/out"
 sed -i 's/1, 1\]/0, 0]/' "$dir/witnesses/04b_composite_triangle.json"
 check "a witness that shows nothing" 5 "do not show" -- audit --check "$dir/witnesses/04b_composite_triangle.json"
 check "no witness" 3 "" -- audit --check "$dir/text"

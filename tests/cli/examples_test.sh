@@ -25,7 +25,7 @@ cp text.txt texts.txt
 echo '[[2, 5, 6, 7, 8, 3], [2, 9, 10, 5, 6, 3]]' > ids.json
 rankfall measure bert-tiny@init --samples 1 --tokens 8 -q -o before.json
 rankfall measure bert-tiny@init --samples 1 --tokens 8 --seed 1 -q -o after.json
-rankfall audit --claims 4 --seconds 1 --witnesses . -q > /dev/null
+rankfall audit --claims 4 --trials 20000 --witnesses . -q > /dev/null
 rankfall capture "$bert" --ids ids.json -o states.safetensors > /dev/null
 training=yes
 rankfall train sort -o sorted --quick --train 300 --eval 50 --layers 2 --epochs 1 --quiet > /dev/null 2>&1 || training=

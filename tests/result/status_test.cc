@@ -30,7 +30,7 @@ void expect_words(T last) {
 TEST(Status, HasWords) {
   expect_words(Status::kTooFewLayers);
   expect_words(Reason::kSkipMayCancel);
-  expect_words(Basis::kData);
+  expect_words(Basis::kDefinition);
 }
 
 template <class T>

@@ -50,7 +50,7 @@ writer() {
     list) command=(paths "san:layers=3,heads=2,dim=8" --samples 1 --tokens 6 -q "${seed[@]}" --list -o "$2") ;;
     counts) command=(counts "$((3 + $3))" 4 -q -o "$2") ;;
     bounds) command=(bounds "${small[@]}" "${seed[@]}" -o "$2") ;;
-    audit) command=(audit --claims 1 --seconds 0.1 -q "${seed[@]}" -o "$2") ;;
+    audit) command=(audit --claims 1 -q "${seed[@]}" -o "$2") ;;
     lowrank) command=(lowrank "${small[@]}" "${seed[@]}" --lengths 16,32 --draws 20 -o "$2") ;;
     effectiveness) command=(effectiveness trained "${seed[@]}" -q -o "$2") ;;
     capture) command=(capture "${small[@]}" "${seed[@]}" -o "$2") ;;

@@ -69,7 +69,7 @@ commands = {
     "paths": [*small, "--lengths"],
     "counts": ["2", "3"],
     "bounds": [*small],
-    "audit": ["--claims", "1", "--seconds", "0.05"],
+    "audit": ["--claims", "1"],
     "lowrank": [*small, "--lengths", "8,16", "--draws", "10"],
     "capture": [*small, "-o", "{out}.safetensors"],
     "parity": ["bert-tiny@init", "--ids", "ids.json", "--reference", "reference.safetensors"],
@@ -85,7 +85,7 @@ commands = {
     "effectiveness": ["trained", "--samples", "2"],
 }
 no_result_file = {"capture", "report", "doctor", "reproduce", "manual", "completion", "train", "circle", "bench"}
-changes = {"bench", "doctor", "audit"}  # prints times
+changes = {"bench", "doctor"}  # prints times
 
 
 def prepare_files() -> bool:

@@ -6,7 +6,7 @@ from .common import table
 
 
 def audit(program):
-    rows = program.rows("audit --seconds 5")
+    rows = program.rows("audit --trials 100000")
     out = []
     for row in rows:
         if row["metric"] != "audit.statement":

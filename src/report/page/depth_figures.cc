@@ -225,6 +225,7 @@ Dataset claim_table(const Result& result, const std::string& prefix, std::string
     const std::string_view what = std::string_view(row.metric).substr(prefix.size());
     if (what == statement) claim.statement = fmt::to_string(row.verdict);
     if (what == "evidence") claim.evidence = fmt::to_string(row.verdict);
+    if (what == "stopped") claim.evidence += fmt::format("; {}", row.verdict);
     if (what != "verdict") continue;
     const bool unexpected = row.kind == "unexpected";
     claim.verdict = {unexpected ? Tone::kBad : tone_of(row.status),
