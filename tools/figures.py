@@ -61,14 +61,19 @@ class Program:
 
     def trained(self, training, options):
         """The rows of `rankfall effectiveness` for what `rankfall train TRAINING` makes."""
-        directory = CACHE / ("train-" + hashlib.sha256(f"{self.digest} {training}".encode()).hexdigest()[:24])
-        words = [str(self.path), "train", *training.split(), "-o", str(directory), "--resume", "--quiet"]
+        return self.rows(f"effectiveness {self.train(f'train {training} --resume')} {options}")
+
+    def train(self, arguments, env=None):
+        """The directory of what `rankfall ARGUMENTS -o DIRECTORY` trains, with an environment added."""
+        words = f"{self.digest} {arguments} {sorted((env or {}).items())}"
+        directory = CACHE / ("train-" + hashlib.sha256(words.encode()).hexdigest()[:24])
         if not (directory / "done").exists():
             CACHE.mkdir(parents=True, exist_ok=True)
-            print(f"rankfall train {training}", file=sys.stderr)
-            subprocess.run(words, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+            print(f"rankfall {arguments} {env or ''}", file=sys.stderr)
+            command = [str(self.path), *arguments.split(), "-o", str(directory), "--quiet"]
+            subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **(env or {})})
             (directory / "done").touch()
-        return self.rows(f"effectiveness {directory} {options}")
+        return directory
 
     def reproduced(self, name):
         """The rows of a part of `rankfall reproduce`."""

@@ -1,9 +1,10 @@
 """Numbers in sentences: the sentence with {} for each, and what they are now."""
 
+import statistics
 from dataclasses import dataclass
 from typing import Callable
 
-from figures_tables import BOX, COLLAPSE, FIG2, one
+from figures_tables import BOX, COLLAPSE, FIG2, circle_networks, circle_rows, exact_factor, has_learned, one, sketch_values, tracks_meet
 
 
 @dataclass
@@ -123,6 +124,43 @@ def _counted(program):
     return [100 * (shares[11] + shares[12]), 11, 12]
 
 
+def _circle_learns(program):
+    networks = [n for n in circle_networks(program) if (n["variant"], n["width"], n["seed"]) == ("attention", "width 32", 1)]
+    steps, begins = ({n[metric] for n in networks} for metric in ("fall.steps", "fall.begins"))
+    return [*(100 * n["loss.relative"] for n in networks), *steps, *begins]
+
+
+def _circle_changes(program):
+    outcomes = {}
+    for n in circle_networks(program):
+        outcomes.setdefault((n["variant"], n["width"], n["seed"]), []).append((has_learned(n), tracks_meet(n)))
+    pairs = list(outcomes.values())
+    return [len(pairs), *(sum(a[i] != b[i] for a, b in pairs) for i in (0, 1))]
+
+
+def _circle_not_learned(program):
+    networks = [n for n in circle_networks(program) if n["variant"] == "attention"]
+    return [sum(not has_learned(n) for n in networks), len(networks)]
+
+
+def _circle_falls(program):
+    rows = circle_rows(program, "Haswell", 1)
+    about = {"metric": "distance", "variant": "attention", "model": "width 32"}
+    distances = {r["step"]: r["mean"] for r in rows if all(r[k] == v for k, v in about.items())}
+    return [distances[0], *(distances[step] for step in range(11, 17)), 11, 16]
+
+
+def _sketch_rates(program):
+    return [x for n, k in ((64, 167), (4096, 333)) for x in (statistics.mean(sketch_values(program, "jl.failure", n, k=k)), n)][:4]
+
+
+def _sketch_needs(program):
+    lengths = (64, 128, 256, 512, 1024, 2048, 4096)
+    needed = {n: sketch_values(program, "jl.k_needed", n) for n in lengths}
+    every = [k for found in needed.values() for k in found]
+    return [min(every), max(every), statistics.median(needed[64]), statistics.median(needed[2048]), 2048]
+
+
 COLLAPSE_DOC = "docs/collapse.md"
 FACTS = [
     Fact("reproduce", "docs/report.md", "BERT {} of {} points, XLNet {} of {}, ALBERT {} of {}, Figure 5 to {}, the box-plot within a factor {}", _reproduced),
@@ -140,6 +178,32 @@ FACTS = [
     Fact("tasks", "docs/training.md", "The network has {}; the most frequent answer {}.", _task(*HULL, MODEL, MAJORITY)),
     Fact("tasks", "docs/training.md", "All paths of length {} together ({} of the embedding's {}, and those that begin at biases) sort {} % of the digits", _sort_share),
     Fact("tasks", "docs/results.md", "(all paths of length 1 alone: {} and {})", lambda p: [*_task(*SORT, ("exact", None, 1))(p), *_task(*MEMORIZE, ("exact", None, 1))(p)]),
+    Fact(
+        "circle",
+        "docs/training.md",
+        "(a loss of {} % of that of standing still with Haswell's kernel, {} % with SkylakeX's) and its tracks meet within {} steps, from step {} on",
+        _circle_learns,
+        0.3,
+    ),
+    Fact(
+        "circle",
+        "docs/training.md",
+        "of {} networks of the circle below, trained with Haswell's and with SkylakeX's kernel, {} changed in whether they learned the step and {} in",
+        _circle_changes,
+        0.5,
+    ),
+    Fact("circle", "docs/training.md", "learns the step worst: {} of {} did not.", _circle_not_learned, 0.3),
+    Fact("circle", "docs/training.md", "the distance of the tracks, {} at first, is {}, {}, {}, {}, {} and {} at steps {} to {}.", _circle_falls, 0.3),
+    Fact("attention-sketches", "docs/attention.md", "hardly depending on n ({} at n = {}, {} at {})", _sketch_rates, 0.15),
+    Fact(
+        "attention-sketches",
+        "docs/attention.md",
+        "lies between {} and {} for every n and seed. Its median over the seeds grows from {} to {} up to n = {},",
+        _sketch_needs,
+        0.15,
+    ),
+    Fact("attention-exact", "docs/attention.md", "{} per layer for a window of", lambda p: [exact_factor(p, "window")]),
+    Fact("attention-exact", "docs/attention.md", "{} with a window of", lambda p: [exact_factor(p, "bigbird")]),
     Fact("counts", "docs/paths.md", "({} % of BERT's have length {} or {}: `rankfall counts 12 12`)", _counted),
     Fact("collapse", COLLAPSE_DOC, "Their own skip makes no difference ({})", _digits("bert", NO_SKIP)),
     Fact("collapse", COLLAPSE_DOC, "With it BERT keeps a residual of {} (`san+skip`) or {} (`full`) at layer 12", _kept),
