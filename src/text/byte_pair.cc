@@ -80,6 +80,7 @@ void BytePair::add_unknown(std::string_view symbol, Pieces& out) const {
 
 void BytePair::encode_word(std::string_view word, Pieces& out) const {
   if (word.empty()) return;
+  out.budget.work(16 * word.size());
   if (options_.ignore_merges) {
     const auto id = vocabulary_.find(options_.bytes_as_characters ? bytes_as_characters(word) : std::string(word));
     if (id) {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/keyed_hash.h"
 #include "text/piece_model.h"
 #include "text/vocabulary.h"
 
@@ -47,7 +48,7 @@ class BytePair {
 
   Vocabulary vocabulary_;
   Options options_;
-  std::unordered_map<std::uint64_t, Rule> rules_;
+  std::unordered_map<std::uint64_t, Rule, KeyedHash> rules_;
   std::array<std::optional<std::int32_t>, 256> byte_ids_;
 };
 

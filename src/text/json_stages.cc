@@ -12,20 +12,36 @@
 #include "text/byte_pair.h"
 #include "text/regex.h"
 #include "text/unicode.h"
-#include <rankfall/error.h>
+#include "text/unsupported.h"
 
 namespace rankfall {
 namespace {
 
-using Splitter = std::function<void(std::string_view text, bool first, Words& out)>;
+using Splitter = std::function<void(std::string_view text, bool first, TextBudget& budget, Words& out)>;
 
 constexpr std::string_view kMetaspace = "\xE2\x96\x81";
 constexpr std::size_t kMaxInserted = 1024;  // bytes that a stage may put in
+constexpr std::uint64_t kWorkPerByte = 8;   // of a stage without a pattern
+
+// Counts what opens a character class: [ and \p, inside others as well.
+void count_classes(std::string_view pattern, const Config& node, std::size_t& n_classes) {
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const bool property = pattern[i] == '\\' && i + 1 < pattern.size() && (pattern[i + 1] | 0x20) == 'p';
+    if (pattern[i] == '[' || property) ++n_classes;
+  }
+  if (n_classes > kMaxClasses) {
+    node.fail(
+        fmt::format("the patterns up to here have {} character classes, expected at most {}", n_classes, kMaxClasses));
+  }
+}
 
 // A pattern is {"String": ...} or {"Regex": ...}.
-Regex pattern_of(const Config& node) {
+Regex pattern_of(const Config& node, std::size_t& n_classes) {
   const Config pattern = node.child("pattern");
-  if (pattern.has("Regex")) return {pattern.text("Regex"), pattern.where()};
+  if (pattern.has("Regex")) {
+    count_classes(pattern.text("Regex"), pattern, n_classes);
+    return {pattern.text("Regex"), pattern.where()};
+  }
   std::string quoted = "\\Q";  // literally, whatever it says
   for (const char c : pattern.text("String")) {
     if (c == '\\') {
@@ -37,10 +53,11 @@ Regex pattern_of(const Config& node) {
   return {quoted + "\\E", pattern.where()};
 }
 
-std::string replaced(const Regex& pattern, const std::string& content, std::string_view text) {
+std::string replaced(const Regex& pattern, const std::string& content, std::string_view text, TextBudget& budget) {
   std::string out;
   std::size_t last = 0;
-  for (const auto& [first, end] : pattern.find_all(text)) {
+  for (const auto& [first, end] : pattern.find_all(text, budget)) {
+    budget.hold(out.size() + content.size());
     out += text.substr(last, first - last);
     out += content;
     last = end;
@@ -73,20 +90,28 @@ std::string short_text(const Config& node, const char* key) {
 }
 
 // Applies a splitter to every word so far.
-void refine(const Splitter& splitter, bool first, Words& words) {
+void refine(const Splitter& splitter, bool first, TextBudget& budget, Words& words) {
   Words out;
-  for (std::size_t i = 0; i < words.size(); ++i) splitter(words[i], first && i == 0, out);
+  std::size_t n_counted = 0;
+  std::size_t n_bytes = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    budget.work(16 + kWorkPerByte * words[i].size());
+    splitter(words[i], first && i == 0, budget, out);
+    std::string().swap(words[i]);
+    for (; n_counted < out.size(); ++n_counted) n_bytes += out[n_counted].size();
+    budget.hold(n_bytes);
+  }
   words = std::move(out);
 }
 
 // Cuts a text at the matches of a pattern. Isolated: matches are words of their own; otherwise they go.
 Splitter split_at(const std::shared_ptr<const Regex>& pattern, bool isolated, bool invert) {
-  return [=](std::string_view text, bool, Words& out) {
+  return [=](std::string_view text, bool, TextBudget& budget, Words& out) {
     const auto add = [&](std::size_t first, std::size_t end, bool match) {
       if (first < end && (isolated || match == invert)) out.emplace_back(text.substr(first, end - first));
     };
     std::size_t last = 0;
-    for (const auto& [first, end] : pattern->find_all(text)) {
+    for (const auto& [first, end] : pattern->find_all(text, budget)) {
       add(last, first, false);
       add(first, end, true);
       last = end;
@@ -97,14 +122,14 @@ Splitter split_at(const std::shared_ptr<const Regex>& pattern, bool isolated, bo
 
 void add_metaspace(const Config& node, PreTokenization& out) {
   if (const std::string mark = node.text("replacement", "\xE2\x96\x81"); mark != kMetaspace) {
-    node.fail(fmt::format("the space {} is not known, expected U+2581", in_quotes(mark)));
+    fail_unsupported(node, fmt::format("the space {} (expected U+2581)", in_quotes(mark)));
   }
   const std::string scheme = node.text("prepend_scheme", node.flag("add_prefix_space", true) ? "always" : "never");
   if (scheme != "always" && scheme != "first" && scheme != "never") {
-    node.fail(fmt::format("the scheme {} is not known", in_quotes(scheme)));
+    fail_unsupported(node, fmt::format("the scheme {}", in_quotes(scheme)));
   }
   const bool split = node.flag("split", true);
-  out.steps.emplace_back([=](std::string_view text, bool first_word, Words& words) {
+  out.steps.emplace_back([=](std::string_view text, bool first_word, TextBudget&, Words& words) {
     const bool prefix = scheme == "always" || (scheme == "first" && first_word);
     std::string marked;
     for (const char c : text) {
@@ -130,11 +155,11 @@ void add_metaspace(const Config& node, PreTokenization& out) {
 
 }  // namespace
 
-std::string Normalization::operator()(std::string text) const {
-  const std::size_t limit = 64 * text.size() + (std::size_t{1} << 20);
+std::string Normalization::operator()(std::string text, TextBudget& budget) const {
   for (const auto& step : steps) {
-    text = step(std::move(text));
-    if (text.size() > limit) throw Error(ErrorKind::kInput, "tokenizer.json: its normalizers blow the text up");
+    budget.work(kWorkPerByte * text.size());
+    text = step(std::move(text), budget);
+    budget.hold(text.size());
   }
   return text;
 }
@@ -144,7 +169,7 @@ void add_normalizer(const Config& node, Normalization& out) {
   if (out.steps.size() > kMaxStages) node.fail("more stages than anybody needs");
   const bool harmless_behind = type == "Replace" || type == "Strip" || type == "Sequence";
   if (!out.replacements.empty() && !harmless_behind)
-    node.fail(fmt::format("{} behind 'Precompiled' is not known", in_quotes(type)));
+    fail_unsupported(node, fmt::format("{} behind 'Precompiled'", in_quotes(type)));
   if (type == "Sequence") {
     for (const Config& step : node.list("normalizers", kMaxStages)) add_normalizer(step, out);
   } else if (type == "BertNormalizer") {
@@ -154,19 +179,20 @@ void add_normalizer(const Config& node, Normalization& out) {
     options.lower = node.flag("lowercase", true);
     options.strip_accents = node.flag("strip_accents", options.lower);
     options.lower_each = true;
-    out.steps.emplace_back([words = BertWords(options)](const std::string& text) { return words.normalized(text); });
+    out.steps.emplace_back(
+        [words = BertWords(options)](const std::string& text, TextBudget&) { return words.normalized(text); });
   } else if (type == "Lowercase") {
-    out.steps.emplace_back([](const std::string& text) { return to_lower_each(text); });
+    out.steps.emplace_back([](const std::string& text, TextBudget&) { return to_lower_each(text); });
   } else if (type == "NFC") {
-    out.steps.emplace_back([](const std::string& text) { return to_nfc(text); });
+    out.steps.emplace_back([](const std::string& text, TextBudget&) { return to_nfc(text); });
   } else if (type == "NFD") {
-    out.steps.emplace_back([](const std::string& text) { return to_nfd(text); });
+    out.steps.emplace_back([](const std::string& text, TextBudget&) { return to_nfd(text); });
   } else if (type == "NFKC") {
-    out.steps.emplace_back([](const std::string& text) { return to_nfkc(text); });
+    out.steps.emplace_back([](const std::string& text, TextBudget&) { return to_nfkc(text); });
   } else if (type == "NFKD") {
-    out.steps.emplace_back([](const std::string& text) { return to_nfkd(text); });
+    out.steps.emplace_back([](const std::string& text, TextBudget&) { return to_nfkd(text); });
   } else if (type == "StripAccents") {
-    out.steps.emplace_back([](const std::string& text) {
+    out.steps.emplace_back([](const std::string& text, TextBudget&) {
       std::string kept;
       for_each_code(text, [&](char32_t c, std::string_view bytes) {
         if (!is_mark(c)) kept += bytes;
@@ -175,32 +201,34 @@ void add_normalizer(const Config& node, Normalization& out) {
     });
   } else if (type == "Strip") {
     out.steps.emplace_back([left = node.flag("strip_left", true), right = node.flag("strip_right", true)](
-                               const std::string& text) { return stripped(text, left, right); });
+                               const std::string& text, TextBudget&) { return stripped(text, left, right); });
   } else if (type == "Prepend") {
-    out.steps.emplace_back(
-        [front = short_text(node, "prepend")](const std::string& text) { return text.empty() ? text : front + text; });
+    out.steps.emplace_back([front = short_text(node, "prepend")](const std::string& text, TextBudget&) {
+      return text.empty() ? text : front + text;
+    });
   } else if (type == "Replace") {
-    out.steps.emplace_back([pattern = std::make_shared<Regex>(pattern_of(node)), content = short_text(node, "content")](
-                               const std::string& text) { return replaced(*pattern, content, text); });
+    out.steps.emplace_back(
+        [pattern = std::make_shared<Regex>(pattern_of(node, out.n_classes)), content = short_text(node, "content")](
+            const std::string& text, TextBudget& budget) { return replaced(*pattern, content, text, budget); });
   } else if (type == "Precompiled") {
     const auto table = decode_base64(node.text("precompiled_charsmap"));
     if (!table) node.fail("'precompiled_charsmap' is not base64");
     out.replacements = *table;
   } else {
-    node.fail(fmt::format("the normalizer {} is not known", in_quotes(type)));
+    fail_unsupported(node, fmt::format("the normalizer {}", in_quotes(type)));
   }
 }
 
-Words PreTokenization::operator()(std::string text, bool first) const {
+Words PreTokenization::operator()(std::string text, bool first, TextBudget& budget) const {
   Words words = {std::move(text)};
-  for (const Splitter& step : steps) refine(step, first, words);
+  for (const Splitter& step : steps) refine(step, first, budget, words);
   return words;
 }
 
 void add_pre_tokenizer(const Config& node, PreTokenization& out) {
   const std::string type = node.text("type");
   if (type != "Sequence") {
-    if (out.byte_level) node.fail(fmt::format("{} behind 'ByteLevel' is not known", in_quotes(type)));
+    if (out.byte_level) fail_unsupported(node, fmt::format("{} behind 'ByteLevel'", in_quotes(type)));
     if (out.types.size() >= kMaxStages) node.fail("more stages than anybody needs");
     out.types.push_back(type);
   }
@@ -209,14 +237,14 @@ void add_pre_tokenizer(const Config& node, PreTokenization& out) {
     for (const Config& step : node.list("pretokenizers", kMaxStages)) add_pre_tokenizer(step, out);
   } else if (type == "BertPreTokenizer") {
     out.steps.emplace_back([words = BertWords({.clean = false, .cjk = false, .lower = false, .strip_accents = false})](
-                               std::string_view text, bool, Words& found) {
+                               std::string_view text, bool, TextBudget&, Words& found) {
       words.split(text, [&](std::string_view word) { found.emplace_back(word); });
     });
   } else if (type == "ByteLevel") {
     const bool prefix = node.flag("add_prefix_space", true);
     const bool use_regex = node.flag("use_regex", true);
     out.byte_level = true;
-    out.steps.emplace_back([=](std::string_view text, bool, Words& words) {
+    out.steps.emplace_back([=](std::string_view text, bool, TextBudget&, Words& words) {
       std::string spaced = prefix && !text.starts_with(' ') ? " " + std::string(text) : std::string(text);
       if (!use_regex) {
         words.push_back(std::move(spaced));
@@ -234,18 +262,18 @@ void add_pre_tokenizer(const Config& node, PreTokenization& out) {
     out.steps.push_back(split_at(regex(node.flag("individual_digits", false) ? "\\p{N}" : "\\p{N}+"), true, false));
   } else if (type == "Punctuation") {
     if (const std::string behavior = node.text("behavior", "Isolated"); behavior != "Isolated") {
-      node.fail(fmt::format("the behavior {} is not known", in_quotes(behavior)));
+      fail_unsupported(node, fmt::format("the behavior {}", in_quotes(behavior)));
     }
     out.steps.push_back(split_at(regex("[!-/:-@\\[-`{-~\\p{P}]"), true, false));
   } else if (type == "Split") {
     const std::string behavior = node.text("behavior");
     if (behavior != "Isolated" && behavior != "Removed") {
-      node.fail(fmt::format("the behavior {} is not known", in_quotes(behavior)));
+      fail_unsupported(node, fmt::format("the behavior {}", in_quotes(behavior)));
     }
-    out.steps.push_back(
-        split_at(std::make_shared<const Regex>(pattern_of(node)), behavior == "Isolated", node.flag("invert", false)));
+    out.steps.push_back(split_at(std::make_shared<const Regex>(pattern_of(node, out.n_classes)), behavior == "Isolated",
+                                 node.flag("invert", false)));
   } else {
-    node.fail(fmt::format("the pre-tokenizer {} is not known", in_quotes(type)));
+    fail_unsupported(node, fmt::format("the pre-tokenizer {}", in_quotes(type)));
   }
 }
 

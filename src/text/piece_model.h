@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "text/text_budget.h"
+
 namespace rankfall {
 
 // What a text became. Texts of pieces only where somebody looks at them.
@@ -13,11 +15,17 @@ struct Pieces {
   std::vector<std::int32_t> ids;
   std::vector<std::string> texts;
   bool with_texts = false;
+  TextBudget budget;  // of which tokenising the text spends
 
   void add(std::int32_t id, std::string_view text) {
     ids.push_back(id);
-    if (with_texts) texts.emplace_back(text);
+    if (!with_texts) return;
+    budget.hold(text_bytes_ += text.size());
+    texts.emplace_back(text);
   }
+
+ private:
+  std::size_t text_bytes_ = 0;
 };
 
 // Cuts text into pieces of a vocabulary. Thread-safe: read-only.

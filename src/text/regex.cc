@@ -11,8 +11,22 @@ namespace rankfall {
 namespace {
 
 constexpr std::size_t kMaxPattern = 10'000;
-constexpr std::int32_t kTimeLimit = 1'000;            // in ICU's steps, about a millisecond each
 constexpr std::int32_t kStackLimit = 64 * (1 << 20);  // bytes
+// In units of the budget. ICU calls back after 10,000 steps of some 40 ns each, and at every place where it tries a
+// match.
+constexpr std::uint64_t kWorkPerCall = 40'000;
+constexpr std::uint64_t kWorkPerPlace = 64;
+constexpr std::uint64_t kWorkPerMatcher = 32;  // to set one up
+
+// ICU hands contexts on as pointers to const; this one leads to a budget that is not.
+TextBudget& budget_of(const void* context) { return **static_cast<TextBudget* const*>(context); }
+UBool spend_steps(const void* context, std::int32_t) {
+  return static_cast<UBool>(budget_of(context).try_long_work(kWorkPerCall));
+}
+// One step may go over the whole text (a*+), so steps alone do not tell the time.
+UBool spend_place(const void* context, std::int64_t) {
+  return static_cast<UBool>(budget_of(context).try_work(kWorkPerPlace));
+}
 
 }  // namespace
 
@@ -43,7 +57,9 @@ Regex::~Regex() = default;
 Regex::Regex(Regex&&) noexcept = default;
 Regex& Regex::operator=(Regex&&) noexcept = default;
 
-std::vector<std::pair<std::size_t, std::size_t>> Regex::find_all(std::string_view text) const {
+std::vector<std::pair<std::size_t, std::size_t>> Regex::find_all(std::string_view text, TextBudget& budget) const {
+  budget.work(kWorkPerMatcher + 4 * text.size());
+  TextBudget* const spending = &budget;
   std::vector<std::pair<std::size_t, std::size_t>> found;
   UErrorCode error = U_ZERO_ERROR;
   UText bytes = UTEXT_INITIALIZER;
@@ -51,7 +67,8 @@ std::vector<std::pair<std::size_t, std::size_t>> Regex::find_all(std::string_vie
   {
     const std::unique_ptr<icu::RegexMatcher> matcher(impl_->pattern->matcher(error));
     impl_->check(error, "matching");
-    matcher->setTimeLimit(kTimeLimit + static_cast<std::int32_t>(text.size() / 128), error);  // over all matches
+    matcher->setMatchCallback(spend_steps, &spending, error);
+    matcher->setFindProgressCallback(spend_place, &spending, error);
     matcher->setStackLimit(kStackLimit, error);
     matcher->reset(&bytes);
     while (U_SUCCESS(error) && matcher->find(error)) {
@@ -61,7 +78,8 @@ std::vector<std::pair<std::size_t, std::size_t>> Regex::find_all(std::string_vie
     }
   }
   utext_close(&bytes);
-  impl_->check(error, "matching takes too long");
+  if (error == U_REGEX_STOPPED_BY_CALLER) budget.fail_work();
+  impl_->check(error, "matching");
   return found;
 }
 

@@ -4,8 +4,12 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -95,6 +99,7 @@ class Message {
 struct Seen {
   std::set<std::string_view> pieces, user_defined;
   std::size_t n_unknown = 0;
+  bool byte_fallback = false;
 };
 
 void check_piece(std::string_view bytes, std::string_view where, std::size_t index, Seen& seen) {
@@ -124,73 +129,26 @@ void check_piece(std::string_view bytes, std::string_view where, std::size_t ind
   if (type == 4) seen.user_defined.insert(piece);
 }
 
-// The replacements: a 32-bit size, a double array of that many bytes (Darts-clone), and texts each ended by NUL. The
-// library follows its links without looking, into arrays of 32 results: all ways are walked here first.
-class Replacements {
- public:
-  Replacements(std::string_view table, const Message& message) : message_(message) {
-    std::uint32_t size = 0;
-    if (table.size() < sizeof size || table.size() > kMaxTableBytes) fail("is of an impossible size");
-    std::memcpy(&size, table.data(), sizeof size);
-    table.remove_prefix(sizeof size);
-    if (size > table.size() || size == 0 || size % 1024 != 0) {
-      fail(fmt::format("has {} bytes, of which {} should be links", table.size(), size));
+// The library finds pieces by std::hash, whose values anybody can compute: a file in which very many share a bucket
+// would keep it busy for minutes. The buckets it will have are those of any table that grew to the same size.
+void check_spread(const std::set<std::string_view>& pieces, const Message& message) {
+  constexpr std::uint32_t kMaxInBucket = 1'000;  // by chance: about ten
+  std::vector<std::size_t> hashes;
+  std::unordered_set<std::size_t> table;
+  const auto check = [&](std::size_t n_buckets) {
+    std::vector<std::uint32_t> counts(n_buckets, 0);
+    for (const std::size_t hash : hashes) {
+      if (++counts[hash % n_buckets] > kMaxInBucket) message.fail("its pieces are made to collide");
     }
-    units_.resize(size / 4);
-    std::memcpy(units_.data(), table.data(), size);
-    texts_ = table.substr(size);
-    if (texts_.empty() || texts_.back() != '\0') fail("does not end with NUL");
-    if ((units_[0] >> 31) != 0) fail("begins with a leaf");
-    leaves_below_.assign(units_.size(), kUnknown);
-    visit(offset(units_[0]), 0);
+  };
+  for (const std::string_view piece : pieces) {
+    const std::size_t n_buckets = table.bucket_count();
+    table.insert(hashes.size());
+    if (table.bucket_count() != n_buckets) check(n_buckets);
+    hashes.push_back(std::hash<std::string_view>{}(piece));
   }
-
- private:
-  static constexpr std::size_t kMaxTableBytes = 4 << 20;
-  static constexpr std::size_t kMaxText = 256;
-  static constexpr int kMaxDepth = 64;   // real ones: 10
-  static constexpr int kMaxLeaves = 30;  // on one way; the library has room for 32
-  static constexpr std::int8_t kUnknown = -1;
-  static constexpr std::int8_t kOpen = -2;
-
-  [[noreturn]] void fail(const std::string& problem) const { message_.fail("its table of replacements " + problem); }
-  static std::uint32_t offset(std::uint32_t unit) { return (unit >> 10) << ((unit & (1U << 9)) >> 6); }
-
-  // The most leaves on a way from here on. `base` is where steps start: a step by c goes to base ^ c.
-  int visit(std::uint32_t base, int depth) {
-    if ((base | 0xFFU) >= units_.size()) fail("has a link that leads outside");
-    if (depth > kMaxDepth) fail("is too deep");
-    std::int8_t& known = leaves_below_[base];
-    if (known == kOpen) fail("leads in a circle");
-    if (known != kUnknown) return known;
-    known = kOpen;
-    int most = 0;
-    for (std::uint32_t c = 0; c < 256; ++c) {
-      const std::uint32_t at = base ^ c;
-      const std::uint32_t unit = units_[at];
-      if ((unit & 0x800000FFU) != c) continue;  // another way's
-      const std::uint32_t next = at ^ offset(unit);
-      const bool has_leaf = (unit & (1U << 8)) != 0;
-      if (has_leaf) check_leaf(next);
-      most = std::max(most, visit(next, depth + 1) + (has_leaf ? 1 : 0));
-    }
-    if (most > kMaxLeaves) fail("has too many replacements on one way");
-    leaves_below_[base] = static_cast<std::int8_t>(most);
-    return most;
-  }
-
-  void check_leaf(std::uint32_t at) const {
-    if (at >= units_.size() || (units_[at] >> 31) == 0) fail("has a leaf that is none");
-    const std::size_t place = units_[at] & 0x7FFFFFFFU;
-    if (place >= texts_.size()) fail("has a replacement that lies outside");
-    if (texts_.substr(place).find('\0') > kMaxText) fail("has a replacement that is too long");
-  }
-
-  const Message& message_;
-  std::vector<std::uint32_t> units_;
-  std::string_view texts_;
-  std::vector<std::int8_t> leaves_below_;
-};
+  check(table.bucket_count());
+}
 
 // The library keeps at most 64 matches of user-defined pieces at one place.
 void check_nesting(const std::set<std::string_view>& defined, const Message& message) {
@@ -202,36 +160,70 @@ void check_nesting(const std::set<std::string_view>& defined, const Message& mes
   }
 }
 
+// The last field of that number in a message, as protobuf reads it.
+std::optional<Field> field_of(std::string_view bytes, std::uint32_t number, std::string_view where) {
+  Message message(bytes, where);
+  Field field;
+  std::optional<Field> found;
+  while (message.next(field)) {
+    if (field.number_in_message == number) found = field;
+  }
+  return found;
+}
+
+bool names_a_byte(const std::set<std::string_view>& pieces) {
+  return std::ranges::any_of(pieces,
+                             [](std::string_view piece) { return piece.size() == 6 && piece.starts_with("<0x"); });
+}
+
+// Behind the model's own pieces, those that stand for bytes, and the setting that makes the library use them. Fields of
+// a protobuf message that come twice are merged.
+void append_byte_pieces(std::string& model) {
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    const std::string name = fmt::format("<0x{:02X}>", byte);
+    model += "\x0A\x0A\x0A\x06" + name + "\x18\x06";  // pieces: { piece: name, type: BYTE }
+  }
+  model += "\x12\x03\x98\x02\x01";  // trainer_spec: { byte_fallback: true }
+}
+
 }  // namespace
 
-std::string checked_sentencepiece(std::string_view bytes, std::string_view where) {
+CheckedSentencePiece checked_sentencepiece(std::string_view bytes, std::string_view where) {
   Message message(bytes, where);
   if (bytes.size() > kMaxSentencePieceBytes) {
     message.fail(fmt::format("{} bytes, expected at most {}", bytes.size(), kMaxSentencePieceBytes));
   }
+  CheckedSentencePiece checked;
   Seen seen;
-  std::size_t n_pieces = 0;
   Field field;
-  std::string kept;
   while (message.next(field)) {
-    if (field.number_in_message != 4) kept += field.whole;  // not self_test_data: the library prints it
+    if (field.number_in_message != 4) checked.bytes += field.whole;  // not self_test_data: the library prints it
     if (field.number_in_message == 1) {
-      if (++n_pieces > kMaxPieces) message.fail("too many pieces");
-      check_piece(field.bytes, where, n_pieces - 1, seen);
+      if (++checked.n_pieces > kMaxPieces) message.fail("too many pieces");
+      check_piece(field.bytes, where, checked.n_pieces - 1, seen);
+    }
+    if (field.number_in_message == 2) {  // TrainerSpec: byte_fallback = 35
+      if (const auto value = field_of(field.bytes, 35, where)) seen.byte_fallback = value->number != 0;
     }
     // NormalizerSpec, for text (3) and back (5): precompiled_charsmap = 2
     if (field.number_in_message == 3 || field.number_in_message == 5) {
-      Message normalizer(field.bytes, where);
-      Field inner;
-      while (normalizer.next(inner)) {
-        if (inner.number_in_message == 2 && !inner.bytes.empty()) Replacements(inner.bytes, message);
-      }
+      const auto table = field_of(field.bytes, 2, where);
+      if (!table || table->bytes.empty()) continue;
+      ReplacementTable replacements(table->bytes, [&](const std::string& problem) { message.fail(problem); });
+      if (field.number_in_message == 3) checked.replacements = std::move(replacements);
     }
   }
-  if (n_pieces == 0) message.fail("it has no pieces");
+  if (checked.n_pieces == 0) message.fail("it has no pieces");
   if (seen.n_unknown != 1) message.fail(fmt::format("it has {} unknown pieces, expected one", seen.n_unknown));
   check_nesting(seen.user_defined, message);
-  return kept;
+  check_spread(seen.pieces, message);
+  for (const std::string_view piece : seen.pieces)
+    checked.longest_piece = std::max(checked.longest_piece, piece.size());
+  if (!seen.byte_fallback && !names_a_byte(seen.pieces)) {
+    append_byte_pieces(checked.bytes);
+    checked.unknown_as_bytes = true;
+  }
+  return checked;
 }
 
 }  // namespace rankfall

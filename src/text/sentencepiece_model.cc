@@ -18,38 +18,40 @@ namespace rankfall {
 namespace {
 
 constexpr std::string_view kSpace = "\xE2\x96\x81";  // U+2581, the library's space
+constexpr std::uint64_t kWorkPerByteBefore = 64;     // accents, case and spaces
+constexpr std::size_t kHeldPerByte = 4;  // of normalised text: the library keeps an origin and a piece for each
 
 class SentencePieceModel final : public PieceModel {
  public:
-  SentencePieceModel(std::string_view bytes, std::string_view where, const SentencePieceRules& rules) : rules_(rules) {
-    const std::string model = checked_sentencepiece(bytes, where);
-    const auto status = guarded([&] { return processor_.LoadFromSerializedProto(model); }, where);
+  SentencePieceModel(std::string_view bytes, std::string_view where, const SentencePieceRules& rules)
+      : model_(checked_sentencepiece(bytes, where)), rules_(rules) {
+    const auto status = guarded([&] { return processor_.LoadFromSerializedProto(model_.bytes); }, where);
+    std::string().swap(model_.bytes);
     if (!status.ok()) {
       throw Error(ErrorKind::kInput, fmt::format("{}: SentencePiece cannot read it: {}", where, status.message()));
     }
   }
 
   void encode(std::string_view text, Pieces& out) const override {
+    out.budget.work(kWorkPerByteBefore * text.size());
     const std::string prepared = prepare(text);
-    std::vector<std::string> pieces;
+    spend(prepared, out.budget);
     if (!rules_.split_digit_commas && !out.with_texts) {
-      std::vector<int> ids;
-      check(guarded([&] { return processor_.Encode(prepared, &ids); }, "text"));
-      out.ids.insert(out.ids.end(), ids.begin(), ids.end());
+      add_ids(prepared, out);
       return;
     }
-    check(guarded([&] { return processor_.Encode(prepared, &pieces); }, "text"));
+    const std::vector<std::string> pieces = pieces_of(prepared);
     for (const std::string& piece : rules_.split_digit_commas ? without_digit_commas(pieces) : pieces) {
-      out.add(processor_.PieceToId(piece), piece);
+      out.add(id_of(piece), piece);
     }
   }
 
   std::optional<std::int32_t> find(std::string_view piece) const override {
-    const int id = processor_.PieceToId({piece.data(), piece.size()});
+    const int id = id_of(piece);
     return id == processor_.unk_id() && processor_.IdToPiece(id) != piece ? std::nullopt : std::optional(id);
   }
 
-  std::size_t size() const override { return static_cast<std::size_t>(processor_.GetPieceSize()); }
+  std::size_t size() const override { return model_.n_pieces; }
 
  private:
   // The library and what it stands on throw now and then.
@@ -66,6 +68,55 @@ class SentencePieceModel final : public PieceModel {
 
   static void check(const sentencepiece::util::Status& status) {
     if (!status.ok()) throw Error(ErrorKind::kInput, fmt::format("SentencePiece: {}", status.message()));
+  }
+
+  // The library cannot be stopped while it works: what it may need is compared with the budget before.
+  void spend(std::string_view prepared, TextBudget& budget) const {
+    const std::size_t n_bytes = model_.replacements.grown(prepared);
+    budget.hold(kHeldPerByte * n_bytes);
+    budget.work(n_bytes * std::max<std::size_t>(64, model_.longest_piece));
+    // It joins unknown characters by itself, in the square of their number.
+    if (!model_.unknown_as_bytes) budget.work(n_bytes / 8 * (n_bytes / 8));
+  }
+
+  bool stands_for_byte(int id) const { return static_cast<std::size_t>(id) >= model_.n_pieces; }
+
+  int id_of(std::string_view piece) const {
+    const int id = processor_.PieceToId({piece.data(), piece.size()});
+    return stands_for_byte(id) ? processor_.unk_id() : id;
+  }
+
+  void add_ids(const std::string& prepared, Pieces& out) const {
+    std::vector<int> ids;
+    check(guarded([&] { return processor_.Encode(prepared, &ids); }, "text"));
+    bool joins = false;
+    for (const int id : ids) {
+      const bool unknown = stands_for_byte(id);
+      if (!unknown || !joins) out.ids.push_back(unknown ? processor_.unk_id() : id);
+      joins = unknown;
+    }
+  }
+
+  // Neighbouring unknown characters are one piece.
+  std::vector<std::string> pieces_of(const std::string& prepared) const {
+    std::vector<std::string> found;
+    check(guarded([&] { return processor_.Encode(prepared, &found); }, "text"));
+    if (!model_.unknown_as_bytes) return found;
+    std::vector<std::string> pieces;
+    bool joins = false;
+    for (std::string& piece : found) {
+      // No piece of the file has such a name.
+      const int id = piece.size() == 6 && piece.starts_with("<0x") ? processor_.PieceToId(piece) : 0;
+      const bool unknown = stands_for_byte(id);
+      if (!unknown) {
+        pieces.push_back(std::move(piece));
+      } else {
+        if (!joins) pieces.emplace_back();
+        pieces.back() += static_cast<char>(static_cast<unsigned char>(static_cast<std::size_t>(id) - model_.n_pieces));
+      }
+      joins = unknown;
+    }
+    return pieces;
   }
 
   std::string prepare(std::string_view text) const {
@@ -101,9 +152,17 @@ class SentencePieceModel final : public PieceModel {
   }
 
   static void replace_all(std::string& text, std::string_view from, std::string_view to) {
-    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-      text.replace(at, from.size(), to);
+    std::size_t at = text.find(from);
+    if (at == std::string::npos) return;
+    std::string out;  // in one pass: replacing in place would move the rest each time
+    std::size_t last = 0;
+    for (; at != std::string::npos; at = text.find(from, last)) {
+      out.append(text, last, at - last);
+      out += to;
+      last = at + from.size();
     }
+    out.append(text, last);
+    text = std::move(out);
   }
 
   // ALBERT and XLNet: "▁9," is cut into the pieces of "9" and ",".
@@ -116,8 +175,7 @@ class SentencePieceModel final : public PieceModel {
       }
       std::string number = piece.substr(0, piece.size() - 1);
       replace_all(number, kSpace, "");
-      std::vector<std::string> parts;
-      check(processor_.Encode(number, &parts));
+      std::vector<std::string> parts = pieces_of(number);
       if (!piece.starts_with(kSpace) && !parts.empty() && parts[0].starts_with(kSpace)) {
         parts[0].erase(0, kSpace.size());
         if (parts[0].empty()) parts.erase(parts.begin());
@@ -135,6 +193,7 @@ class SentencePieceModel final : public PieceModel {
     return is_digit(last);
   }
 
+  CheckedSentencePiece model_;
   sentencepiece::SentencePieceProcessor processor_;
   SentencePieceRules rules_;
 };

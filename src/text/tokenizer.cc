@@ -16,6 +16,7 @@
 #include "text/sentencepiece_model.h"
 #include "text/tokenizer_parts.h"
 #include "text/unicode.h"
+#include "text/unsupported.h"
 #include "text/vocabulary_files.h"
 #include "text/wordpiece.h"
 #include <rankfall/error.h>
@@ -127,7 +128,7 @@ std::int32_t required(const PieceModel& model, std::string_view piece, const std
 }
 
 // `added_tokens_decoder` of tokenizer_config.json: numbers with the texts of tokens that were added to the vocabulary.
-void add_more_special(const Config& settings, SpecialPieces& special) {
+void add_more_special(const Config& settings, std::vector<SpecialPiece>& special) {
   const auto added = settings.object("added_tokens_decoder");
   if (!added) return;
   for (const std::string& number : added->keys()) {
@@ -137,8 +138,8 @@ void add_more_special(const Config& settings, SpecialPieces& special) {
       added->fail(fmt::format("{} is no token's number", in_quotes(number)));
     }
     const Config token = *added->object(number);
-    if (token.flag("single_word", false)) token.fail("'single_word' is true, which is not known");
-    special.add({{token.text("content"), id}, token.flag("lstrip", false), token.flag("rstrip", false)});
+    if (token.flag("single_word", false)) fail_unsupported(token, "'single_word'");
+    special.push_back({{token.text("content"), id}, token.flag("lstrip", false), token.flag("rstrip", false)});
   }
 }
 
@@ -149,12 +150,12 @@ void check_class(const Config& settings, std::initializer_list<std::string_view>
   for (const std::string_view family : known) {
     if (name == std::string(family) + "Tokenizer" || name == std::string(family) + "TokenizerFast") return;
   }
-  settings.fail(fmt::format("'tokenizer_class' is {}, which is not known for this family", in_quotes(name)));
+  fail_unsupported(settings, fmt::format("the 'tokenizer_class' {} for this family", in_quotes(name)));
 }
 
-// Adds the family's special pieces to a model.
+// Adds the family's special pieces to a model, and behind them `more`.
 TokenizerParts with_special(std::unique_ptr<PieceModel> model, const FamilyTokens& family, const Config& settings,
-                            const std::string& where) {
+                            const std::string& where, const std::vector<SpecialPiece>& more = {}) {
   TokenizerParts parts;
   for (const std::string_view piece : family.front) {
     if (!piece.empty()) parts.front.push_back({std::string(piece), required(*model, piece, where)});
@@ -163,15 +164,18 @@ TokenizerParts with_special(std::unique_ptr<PieceModel> model, const FamilyToken
     if (!piece.empty()) parts.back.push_back({std::string(piece), required(*model, piece, where)});
   }
   if (!family.padding.empty()) parts.padding = model->find(family.padding);
+  std::vector<SpecialPiece> special;
   for (const std::string_view piece : family.special) {
     const auto id = piece.empty() ? std::nullopt : model->find(piece);
     if (!id) continue;
     // As the original tokenizers do: byte-level ones strip before the mask only, Llama's nothing, the others all round.
     const bool mask = piece == "<mask>";
     const bool strip = family.files != FileKind::kBytePair && family.family != "llama";
-    parts.special.add({{std::string(piece), *id}, strip || mask, strip});
+    special.push_back({{std::string(piece), *id}, strip || mask, strip});
   }
-  add_more_special(settings, parts.special);
+  add_more_special(settings, special);
+  special.insert(special.end(), more.begin(), more.end());
+  parts.special = SpecialPieces(std::move(special));
   parts.model = std::move(model);
   return parts;
 }
@@ -180,7 +184,7 @@ TokenizerParts open_wordpiece(const fs::path& directory, const FamilyTokens& fam
   const std::string where = (directory / "vocab.txt").string();
   const Config settings = settings_of(directory);
   check_class(settings, {"Bert", "DistilBert", "Electra"});
-  if (!settings.flag("do_basic_tokenize", true)) settings.fail("'do_basic_tokenize' is false, which is not known");
+  if (!settings.flag("do_basic_tokenize", true)) fail_unsupported(settings, "'do_basic_tokenize' = false");
   Vocabulary vocabulary = read_vocabulary_lines(read_text(where), where);
   const std::string unknown = settings.plain_text("unk_token", "[UNK]");
   if (!vocabulary.find(unknown)) throw input_error(fmt::format("{}: has no piece {}", where, in_quotes(unknown)));
@@ -214,6 +218,17 @@ TokenizerParts open_byte_pairs(const fs::path& directory, const FamilyTokens& fa
   return parts;
 }
 
+// They lie behind the model's own pieces, the first one last.
+std::vector<SpecialPiece> t5_sentinels(const Config& settings, std::size_t n_pieces) {
+  const auto n = static_cast<std::int32_t>(settings.integer("extra_ids", 0, 10'000, 100));
+  const auto size = static_cast<std::int32_t>(n_pieces);
+  std::vector<SpecialPiece> sentinels;
+  for (std::int32_t i = 0; i < n; ++i) {
+    sentinels.push_back({{fmt::format("<extra_id_{}>", i), size + n - 1 - i}, true, true});
+  }
+  return sentinels;
+}
+
 TokenizerParts open_sentencepiece_file(const fs::path& path, const FamilyTokens& family) {
   const Config settings = settings_of(path.parent_path());
   const bool albert = family.family == "albert";
@@ -227,19 +242,13 @@ TokenizerParts open_sentencepiece_file(const fs::path& path, const FamilyTokens&
     rules.split_digit_commas = true;
   }
   check_class(settings, {"Albert", "XLNet", "T5", "Llama"});
-  TokenizerParts parts =
-      with_special(open_sentencepiece(read_text(path), path.string(), rules), family, settings, path.string());
+  auto model = open_sentencepiece(read_text(path), path.string(), rules);
+  const auto sentinels = family.family == "t5" ? t5_sentinels(settings, model->size()) : std::vector<SpecialPiece>();
+  TokenizerParts parts = with_special(std::move(model), family, settings, path.string(), sentinels);
   parts.kind = fmt::format("SentencePiece{}", rules.lower ? ", lower-cased" : "");
   if (family.family == "llama" && !settings.flag("add_bos_token", true)) parts.front.clear();
   if (family.family == "llama" && settings.flag("add_eos_token", false)) {
     parts.back.push_back({"</s>", required(*parts.model, "</s>", path.string())});
-  }
-  if (family.family == "t5") {  // sentinels lie behind the model's own pieces, the first one last
-    const auto n = static_cast<std::int32_t>(settings.integer("extra_ids", 0, 10'000, 100));
-    const auto size = static_cast<std::int32_t>(parts.model->size());
-    for (std::int32_t i = 0; i < n; ++i) {
-      parts.special.add({{fmt::format("<extra_id_{}>", i), size + n - 1 - i}, true, true});
-    }
   }
   return parts;
 }
@@ -257,7 +266,9 @@ TokenizerParts open_parts(const fs::path& directory) {
   if (family == std::end(kFamilies)) {
     if (is_there(fast)) return read_tokenizer_json(fast);
     throw input_error(
-        fmt::format("{}: no tokenizer is known for the family {}; give --ids", config_file.string(), in_quotes(name)));
+        fmt::format("{}: the family {} has no supported tokenizer; token ids from another one can be given instead "
+                    "(--ids)",
+                    config_file.string(), in_quotes(name)));
   }
   const char* expected = "";
   switch (family->files) {
@@ -292,35 +303,12 @@ TokenizerParts open_parts(const fs::path& directory) {
 
 }  // namespace
 
-void SpecialPieces::add(Entry entry) {
-  const std::string text = entry.piece.text;
-  if (text.empty() || !entries_.emplace(text, std::move(entry)).second) return;
-  lengths_[static_cast<unsigned char>(text.front())].insert(text.size());
-}
-
-const SpecialPieces::Entry* SpecialPieces::find(std::string_view text, std::size_t at) const {
-  for (const std::size_t length : lengths_[static_cast<unsigned char>(text[at])]) {
-    if (at + length > text.size()) continue;
-    if (const auto found = entries_.find(text.substr(at, length)); found != entries_.end()) return &found->second;
-  }
-  return nullptr;
-}
-
-std::size_t SpecialPieces::next(std::string_view text, std::size_t at) const {
-  while (at < text.size() && lengths_[static_cast<unsigned char>(text[at])].empty()) ++at;
-  return at < text.size() ? at : text.npos;
-}
-
-std::optional<std::int32_t> SpecialPieces::id_of(const std::string& text) const {
-  const auto found = entries_.find(text);
-  return found == entries_.end() ? std::nullopt : std::optional(found->second.piece.id);
-}
-
 // Cuts at special pieces; at one place the longest counts.
 void encode_text(const TokenizerParts& parts, std::string_view text, Pieces& out) {
-  const SpecialPieces::Entry* before = nullptr;
+  out.budget = TextBudget(text.size());
+  const SpecialPiece* before = nullptr;
   std::size_t first = 0;  // of the plain text before the next special piece
-  const auto plain = [&](std::size_t end, const SpecialPieces::Entry* behind) {
+  const auto plain = [&](std::size_t end, const SpecialPiece* behind) {
     std::string_view part = text.substr(first, end - first);
     if (before && before->strip_right) part = strip_left(part);
     if (behind && behind->strip_left) part = strip_right(part);
@@ -328,7 +316,7 @@ void encode_text(const TokenizerParts& parts, std::string_view text, Pieces& out
   };
   std::size_t at = parts.special.next(text, 0);
   while (at != text.npos) {
-    const SpecialPieces::Entry* found = parts.special.find(text, at);
+    const SpecialPiece* found = parts.special.find(text, at, out.budget);
     if (!found) {
       at = parts.special.next(text, at + 1);
       continue;

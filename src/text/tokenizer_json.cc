@@ -10,7 +10,9 @@
 #include "text/sentencepiece_model.h"
 #include "text/tokenizer_parts.h"
 #include "text/unicode.h"
+#include "text/unsupported.h"
 #include "text/vocabulary_files.h"
+#include "text/word_level.h"
 #include "text/wordpiece.h"
 #include <rankfall/error.h>
 
@@ -21,7 +23,8 @@ namespace rankfall {
 namespace {
 
 using nlohmann::json;
-// A pipeline with WordPiece or BPE at its end.
+
+// A pipeline with WordPiece, WordLevel or BPE at its end.
 template <class Model>
 class Pipeline final : public PieceModel {
  public:
@@ -32,7 +35,8 @@ class Pipeline final : public PieceModel {
 
   void encode(std::string_view text, Pieces& out) const override {
     const bool first = out.ids.empty();
-    for (const std::string& word : pre_tokenization_(normalization_(std::string(text)), first)) {
+    std::string normalized = normalization_(std::string(text), out.budget);
+    for (const std::string& word : pre_tokenization_(std::move(normalized), first, out.budget)) {
       model_.encode_word(word, out);
     }
   }
@@ -52,7 +56,7 @@ class NormalizedModel final : public PieceModel {
       : normalization_(std::move(normalization)), model_(std::move(model)) {}
 
   void encode(std::string_view text, Pieces& out) const override {
-    model_->encode(normalization_(std::string(text)), out);
+    model_->encode(normalization_(std::string(text), out.budget), out);
   }
   std::optional<std::int32_t> find(std::string_view piece) const override { return model_->find(piece); }
   std::size_t size() const override { return model_->size(); }
@@ -86,7 +90,7 @@ std::vector<BytePair::Merge> merges_of(const Config& node) {
 }
 
 std::unique_ptr<PieceModel> make_wordpiece(const Config& node, Normalization before, PreTokenization words) {
-  if (words.byte_level) node.fail("WordPiece behind 'ByteLevel' is not known");
+  if (words.byte_level) fail_unsupported(node, "WordPiece behind 'ByteLevel'");
   Vocabulary vocabulary = vocabulary_of(node.at("vocab"), node.where());
   const std::string unknown = node.text("unk_token", "[UNK]");
   if (!vocabulary.find(unknown)) node.fail(fmt::format("has no piece {}", in_quotes(unknown)));
@@ -98,9 +102,16 @@ std::unique_ptr<PieceModel> make_wordpiece(const Config& node, Normalization bef
       WordPiece(std::move(vocabulary), unknown, node.text("continuing_subword_prefix", "##"), longest));
 }
 
+std::unique_ptr<PieceModel> make_word_level(const Config& node, Normalization before, PreTokenization words) {
+  if (words.byte_level) fail_unsupported(node, "WordLevel behind 'ByteLevel'");
+  return std::make_unique<Pipeline<WordLevel>>(
+      std::move(before), std::move(words),
+      WordLevel(vocabulary_of(node.at("vocab"), node.where()), node.text("unk_token", "<unk>"), node.where()));
+}
+
 std::unique_ptr<PieceModel> make_byte_pair(const Config& node, Normalization before, PreTokenization words) {
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (!node.text(key, "").empty()) node.fail(fmt::format("'{}' is set, which is not known", key));
+    if (!node.text(key, "").empty()) fail_unsupported(node, fmt::format("a model with '{}'", key));
   }
   BytePair::Options options;
   options.bytes_as_characters = words.byte_level;
@@ -114,6 +125,11 @@ std::unique_ptr<PieceModel> make_byte_pair(const Config& node, Normalization bef
   }
   return std::make_unique<Pipeline<BytePair>>(std::move(before), std::move(words),
                                               BytePair(std::move(vocabulary), merges_of(node), options, node.where()));
+}
+
+bool puts_space_in_front(const PreTokenization& words) {
+  TextBudget budget;
+  return words(std::string("a"), true, budget)[0] != "a";
 }
 
 std::unique_ptr<PieceModel> make_unigram(const Config& node, Normalization before, const PreTokenization& words,
@@ -135,13 +151,13 @@ std::unique_ptr<PieceModel> make_unigram(const Config& node, Normalization befor
   vocabulary.replacements = before.replacements;
   const std::vector<std::string> plain = {"Metaspace"};
   const std::vector<std::string> split = {"WhitespaceSplit", "Metaspace"};
-  if ((words.types != plain && words.types != split) || words(std::string("a"), true)[0] == "a") {
-    node.fail(
-        "Unigram is known with the pre-tokenizer 'Metaspace' that puts a space in front, and 'WhitespaceSplit' before "
-        "it");
+  if ((words.types != plain && words.types != split) || !puts_space_in_front(words)) {
+    fail_unsupported(node,
+                     "Unigram without the pre-tokenizer 'Metaspace' that puts a space in front, or with another before "
+                     "it than 'WhitespaceSplit',");
   }
   if (words.types == split) {
-    before.steps.emplace_back([](const std::string& text) {
+    before.steps.emplace_back([](const std::string& text, TextBudget&) {
       std::string spaced;
       for_each_code(text, [&](char32_t c, std::string_view bytes) {
         if (is_white_space(c)) {
@@ -160,7 +176,7 @@ std::unique_ptr<PieceModel> make_unigram(const Config& node, Normalization befor
 // ---- special tokens
 
 struct Added {
-  SpecialPieces tokens;
+  std::vector<SpecialPiece> tokens;
   std::vector<std::int32_t> ids;
 };
 
@@ -169,8 +185,8 @@ Added added_tokens(const Config& root) {
   if (!root.has("added_tokens")) return added;
   for (const Config& token : root.list("added_tokens", kMaxTokenId)) {
     const auto id = static_cast<std::int32_t>(token.integer("id", 0, kMaxTokenId));
-    if (token.flag("single_word", false)) token.fail("'single_word' is true, which is not known");
-    added.tokens.add({{token.text("content"), id}, token.flag("lstrip", false), token.flag("rstrip", false)});
+    if (token.flag("single_word", false)) fail_unsupported(token, "'single_word'");
+    added.tokens.push_back({{token.text("content"), id}, token.flag("lstrip", false), token.flag("rstrip", false)});
     added.ids.push_back(id);
   }
   return added;
@@ -203,7 +219,7 @@ void add_around(const Config& node, TokenizerParts& parts) {
       }
     }
   } else if (type != "ByteLevel") {
-    node.fail(fmt::format("the post-processor {} is not known", in_quotes(type)));
+    fail_unsupported(node, fmt::format("the post-processor {}", in_quotes(type)));
   }
 }
 
@@ -220,7 +236,7 @@ TokenizerParts parse_tokenizer_json(std::string_view text, const std::string& wh
   if (root.has("normalizer")) add_normalizer(root.child("normalizer"), before);
   if (root.has("pre_tokenizer")) add_pre_tokenizer(root.child("pre_tokenizer"), words);
   const Config model = root.child("model");
-  const Added added = added_tokens(root);
+  Added added = added_tokens(root);
   // Older files do not name the model's type.
   const std::string type = model.has("type")              ? model.text("type")
                            : model.has("merges")          ? "BPE"
@@ -228,19 +244,22 @@ TokenizerParts parse_tokenizer_json(std::string_view text, const std::string& wh
                                                           : "WordPiece";
   TokenizerParts parts;
   if (type != "Unigram" && !before.replacements.empty()) {
-    root.fail("the normalizer 'Precompiled' is known with the model 'Unigram' only");
+    fail_unsupported(root, "the normalizer 'Precompiled' with another model than 'Unigram'");
   }
   if (type == "WordPiece") {
     parts.model = make_wordpiece(model, std::move(before), std::move(words));
+  } else if (type == "WordLevel") {
+    parts.model = make_word_level(model, std::move(before), std::move(words));
   } else if (type == "BPE") {
     parts.model = make_byte_pair(model, std::move(before), std::move(words));
   } else if (type == "Unigram") {
     parts.model = make_unigram(model, std::move(before), words, added.ids);
   } else {
-    model.fail(fmt::format("the model {} is not known, expected WordPiece, BPE or Unigram", in_quotes(type)));
+    fail_unsupported(model,
+                     fmt::format("the model {} (expected WordPiece, WordLevel, BPE or Unigram)", in_quotes(type)));
   }
   parts.kind = type + " of tokenizer.json";
-  parts.special = added.tokens;
+  parts.special = SpecialPieces(std::move(added.tokens));
   if (root.has("post_processor")) add_around(root.child("post_processor"), parts);
   for (const char* name : {"[PAD]", "<pad>"}) {
     if (const auto id = parts.special.id_of(name)) parts.padding = id;

@@ -1,5 +1,6 @@
 #include "text/unicode.h"
 
+#include <array>
 #include <stdexcept>
 
 #include <unicode/bytestream.h>
@@ -7,6 +8,7 @@
 #include <unicode/normalizer2.h>
 #include <unicode/stringpiece.h>
 #include <unicode/uchar.h>
+#include <unicode/unistr.h>
 
 namespace rankfall {
 namespace {
@@ -17,12 +19,50 @@ void check(UErrorCode error) {
   if (U_FAILURE(error)) throw std::runtime_error(std::string("ICU: ") + u_errorName(error));
 }
 
-std::string normalized(const icu::Normalizer2* form, std::string_view text) {
+// The longest run of combining marks that ICU gets as it is: it sorts them by insertion, which takes time in the
+// square.
+constexpr std::size_t kMaxMarks = 64;
+
+std::uint8_t leading_class(char32_t c) {
+  return static_cast<std::uint8_t>(
+      u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_LEAD_CANONICAL_COMBINING_CLASS));
+}
+
+bool has_many_marks(std::string_view text) {
+  std::size_t n = 0;
+  bool many = false;
+  for_each_code(text, [&](char32_t c, std::string_view) {
+    n = c >= 0x300 && leading_class(c) != 0 ? n + 1 : 0;
+    many = many || n > kMaxMarks;
+  });
+  return many;
+}
+
+// The canonical decomposition in canonical order: runs of marks sorted by class, stable, in linear time.
+std::string decomposed_and_sorted(std::string_view text, const icu::Normalizer2& nfd) {
   std::string out;
-  icu::StringByteSink<std::string> sink(&out);
-  UErrorCode error = U_ZERO_ERROR;
-  form->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr, error);
-  check(error);
+  std::array<std::string, 256> marks;  // of the run, by class
+  bool pending = false;
+  const auto flush = [&] {
+    if (!pending) return;
+    for (std::string& of_class : marks) {
+      out += of_class;
+      of_class.clear();
+    }
+    pending = false;
+  };
+  icu::UnicodeString parts;
+  for_each_code(text, [&](char32_t c, std::string_view) {
+    if (nfd.getDecomposition(static_cast<UChar32>(c), parts) == 0) parts.setTo(static_cast<UChar32>(c));
+    for (std::int32_t i = 0; i < parts.length(); i = parts.moveIndex32(i, 1)) {
+      const UChar32 part = parts.char32At(i);
+      const std::uint8_t of = u_getCombiningClass(part);
+      if (of == 0) flush();
+      append_utf8(static_cast<char32_t>(part), of == 0 ? out : marks[of]);
+      pending = pending || of != 0;
+    }
+  });
+  flush();
   return out;
 }
 
@@ -32,6 +72,21 @@ const icu::Normalizer2* form(const Get& get) {
   const icu::Normalizer2* found = get(error);
   check(error);
   return found;
+}
+
+std::string normalized(const icu::Normalizer2* form_wanted, std::string_view text) {
+  std::string sorted;
+  if (has_many_marks(text)) {
+    sorted = decomposed_and_sorted(text, *form([](UErrorCode& e) { return icu::Normalizer2::getNFDInstance(e); }));
+    text = sorted;
+  }
+  std::string out;
+  icu::StringByteSink<std::string> sink(&out);
+  UErrorCode error = U_ZERO_ERROR;
+  form_wanted->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr,
+                             error);
+  check(error);
+  return out;
 }
 
 }  // namespace

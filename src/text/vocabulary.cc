@@ -1,10 +1,10 @@
 #include "text/vocabulary.h"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 
 #include "base/dcheck.h"
+#include "base/keyed_hash.h"
 
 namespace rankfall {
 
@@ -12,8 +12,8 @@ bool Vocabulary::add(std::string_view text, std::int32_t id) {
   RANKFALL_DCHECK(id >= 0 && block_.size() + text.size() <= std::numeric_limits<std::uint32_t>::max());
   if (find(text)) return false;
   if (2 * (entries_.size() + 1) > slots_.size()) grow();
-  entries_.push_back({std::hash<std::string_view>{}(text), static_cast<std::uint32_t>(block_.size()),
-                      static_cast<std::uint32_t>(text.size()), id});
+  entries_.push_back(
+      {keyed_hash(text), static_cast<std::uint32_t>(block_.size()), static_cast<std::uint32_t>(text.size()), id});
   block_ += text;
   longest_ = std::max(longest_, text.size());
   const auto index = static_cast<std::uint32_t>(entries_.size());
@@ -37,7 +37,7 @@ void Vocabulary::grow() {
 
 std::optional<std::int32_t> Vocabulary::find(std::string_view text) const {
   if (slots_.empty()) return std::nullopt;
-  const std::uint64_t hash = std::hash<std::string_view>{}(text);
+  const std::uint64_t hash = keyed_hash(text);
   for (std::size_t slot = hash & (slots_.size() - 1); slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
     const Entry& entry = entries_[slots_[slot] - 1];
     if (entry.hash == hash && text_of(entry) == text) return entry.id;

@@ -9,7 +9,7 @@
 namespace rankfall {
 
 // Texts with numbers, both ways. A hash table with open addressing over one block of text: looked up once or twice per
-// word of text, it decides how fast tokenizing is.
+// word of text, it decides how fast tokenizing is. The hash is keyed: a file cannot make its entries collide.
 class Vocabulary {
  public:
   // False, and nothing changes, if the text has a number already.

@@ -22,6 +22,7 @@ WordPiece::WordPiece(Vocabulary vocabulary, std::string unknown, std::string con
 }
 
 void WordPiece::encode_word(std::string_view word, Pieces& out) const {
+  out.budget.work(8 + word.size());
   if (word.size() <= max_characters_) {
     if (const auto id = vocabulary_.find(word)) {  // most words
       out.add(*id, word);
@@ -43,6 +44,7 @@ void WordPiece::encode_word(std::string_view word, Pieces& out) const {
     piece.assign(mark);
     piece += word.substr(first, vocabulary_.longest());
     while (piece.size() > mark.size()) {
+      out.budget.work(4 + piece.size() / 4);
       if (const auto id = vocabulary_.find(piece)) {
         out.add(*id, piece);
         break;

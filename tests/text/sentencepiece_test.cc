@@ -110,5 +110,54 @@ TEST(SentencePiece, WhatIsWrongIsSaid) {
   EXPECT_THAT(input_error([] { checked_sentencepiece("\x0A\xFF", "f"); }), HasSubstr("ends in the middle"));
 }
 
+// Runs of unknown characters are one piece, as the library joins them, in time that does not grow with their square.
+TEST(SentencePiece, UnknownCharactersAreOnePiece) {
+  const auto model = open_sentencepiece(sentencepiece_bytes(small()), "f", {});
+  EXPECT_THAT(encoded(*model, "ab\u00E9\u4E2Dba\u00E9 \u00E9<0x41>"),
+              ElementsAre("\u2581ab", "\u00E9\u4E2D", "b", "a", "\u00E9", "\u2581", "\u00E9<0x41>"));
+  EXPECT_FALSE(model->find("<0x41>"));
+  std::string many;
+  for (int i = 0; i < 100'000; ++i) many += "\u4E2D";
+  Pieces out;
+  out.budget = TextBudget(many.size());
+  model->encode(many, out);
+  EXPECT_THAT(out.ids, ElementsAre(1, 0));
+  EXPECT_LT(out.budget.spent(), 0.5);
+}
+
+// A piece that is called like a byte keeps its meaning; the library then joins by itself, which is paid for.
+TEST(SentencePiece, APieceCalledLikeAByte) {
+  UnigramVocabulary named = small();
+  named.pieces.emplace_back("<0x41>", -1);
+  const auto model = open_sentencepiece(sentencepiece_bytes(named), "f", {});
+  EXPECT_THAT(encoded(*model, "ab\u00E9\u4E2Da<0x41>"), ElementsAre("\u2581ab", "\u00E9\u4E2D", "a", "<0x41>"));
+  EXPECT_EQ(model->find("<0x41>"), 7);
+  EXPECT_THAT(input_error([&] { encoded(*model, std::string(60'000, 'z')); }), HasSubstr("takes too long"));
+}
+
+TEST(SentencePiece, ReplacementsThatMultiply) {
+  // 'a' becomes 200 bytes.
+  std::string links;
+  for (int i = 0; i < 256; ++i) links += test::raw(std::uint32_t{0x80000000U});
+  links.replace(0, 4, test::raw(std::uint32_t{1U << 10}));
+  links.replace(4 * (1 ^ 'a'), 4, test::raw(std::uint32_t{'a' | 2U << 10 | 256U}));
+  links.replace(4 * (1 ^ 'a' ^ 2), 4, test::raw(std::uint32_t{0x80000000U}));
+  UnigramVocabulary vocabulary = small();
+  vocabulary.replacements = test::raw(std::uint32_t{1024}) + links + std::string(200, 'b') + std::string(1, '\0');
+  const auto model = open_sentencepiece(sentencepiece_bytes(vocabulary), "f", {});
+  EXPECT_EQ(encoded(*model, "aab").size(), 402U);
+  EXPECT_THAT(input_error([&] { encoded(*model, std::string(5'000, 'a')); }), HasSubstr("multiplies it"));
+}
+
+TEST(SentencePiece, PiecesThatCollideAreRefused) {
+  UnigramVocabulary vocabulary = small();
+  for (int i = 0; vocabulary.pieces.size() < 1'050; ++i) {
+    const std::string text = "w" + std::to_string(i);
+    if (std::hash<std::string_view>{}(text) % 1'109 == 0) vocabulary.pieces.emplace_back(text, -1);
+  }
+  EXPECT_THAT(input_error([&] { checked_sentencepiece(sentencepiece_bytes(vocabulary), "f"); }),
+              HasSubstr("made to collide"));
+}
+
 }  // namespace
 }  // namespace rankfall

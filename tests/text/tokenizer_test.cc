@@ -76,7 +76,7 @@ TEST(Tokenizer, MissingAndBrokenFiles) {
     const char* says;
   } cases[] = {
       {{}, "has no config.json"},
-      {{{"config.json", R"({"model_type": "vit"})"}}, "no tokenizer is known for the family 'vit'"},
+      {{{"config.json", R"({"model_type": "vit"})"}}, "the family 'vit' has no supported tokenizer"},
       {{{"config.json", R"({"model_type": "bert"})"}}, "expected vocab.txt or tokenizer.json"},
       {{{"config.json", R"({"model_type": "gpt2"})"}, {"vocab.json", "{}"}}, "expected vocab.json with merges.txt"},
       {{{"config.json", R"({"model_type": "t5"})"}}, "expected spiece.model or tokenizer.model"},

@@ -1,5 +1,8 @@
 #include "text/unicode.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace rankfall {
@@ -38,6 +41,35 @@ TEST(Unicode, InvalidBytesAreReplacedOneByOne) {
   EXPECT_EQ(replace_invalid("a\xFF\xC3z\xE4\xB8", n), "a\uFFFD\uFFFDz\uFFFD\uFFFD");
   EXPECT_EQ(n, 4U);
   EXPECT_EQ(replace_invalid("", n), "");
+}
+
+// Runs of marks too long for ICU's own sorting: the same forms as by the definition.
+TEST(Unicode, LongRunsOfMarksAreSorted) {
+  const std::vector<std::string> marks = {"\u0301", "\u0316", "\u0327", "\u0344", "\u0F73", "\u05B0"};
+  std::string text = "a";
+  for (std::size_t i = 0; i < 300; ++i) text += marks[i * i % 7 % marks.size()];
+  text += "b\u0301\uAC00";
+  // By the definition: decomposed one by one, then by class, equal ones in their order.
+  std::vector<std::pair<int, std::string>> run;
+  for (std::size_t i = 0; i < 300; ++i) {
+    for_each_code(to_nfd(marks[i * i % 7 % marks.size()]), [&](char32_t c, std::string_view bytes) {
+      const int of = c == 0x0301 || c == 0x0308 ? 230
+                     : c == 0x0316              ? 220
+                     : c == 0x0327              ? 202
+                     : c == 0x05B0              ? 10
+                     : c == 0x0F71              ? 129
+                                                : 130;
+      run.emplace_back(of, std::string(bytes));
+    });
+  }
+  std::ranges::stable_sort(run, {}, [](const auto& mark) { return mark.first; });
+  std::string sorted = "a";
+  for (const auto& mark : run) sorted += mark.second;
+  EXPECT_EQ(to_nfd(text), sorted + "b\u0301\u1100\u1161");
+  EXPECT_EQ(to_nfkd(text), to_nfd(text));
+  EXPECT_EQ(to_nfc(text), to_nfc(to_nfd(text)));
+  EXPECT_EQ(to_nfd(to_nfc(text)), to_nfd(text));
+  EXPECT_EQ(to_nfkc(text), to_nfc(text));
 }
 
 }  // namespace
