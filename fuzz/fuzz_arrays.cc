@@ -13,8 +13,9 @@ using namespace rankfall;
 
 namespace {
 
-void check(const std::vector<Array>& samples) {
-  for (const Array& sample : samples) {
+void check(const SampleArrays& samples) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const Array sample = samples[i];
     std::size_t n = 1;
     for (const Index size : sample.shape) n *= static_cast<std::size_t>(size);
     FUZZ_CHECK(sample.bytes.size() == n * dtype_size(sample.dtype));
@@ -42,6 +43,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       try_to([&] { check(file.samples("input_ids", rank)); });
       try_to([&] { check(file.samples_if_present("valid", rank)); });
     }
+  });
+  try_to([&] {  // of JSON, the first entries only
+    const SampleArrays first = ArrayFile(memory.path(), 1, 1).samples("input_ids", 1);
+    if (!first.empty()) static_cast<void>(first[0]);
   });
   return 0;
 }

@@ -15,7 +15,9 @@ namespace {
 // Labels from -1 to n_labels - 1.
 std::vector<std::vector<std::int32_t>> labels_of(const ArrayFile& file, const char* name, Index n_labels) {
   std::vector<std::vector<std::int32_t>> out;
-  for (const Array& array : file.samples_if_present(name, 1)) {
+  const SampleArrays arrays = file.samples_if_present(name, 1);
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Array array = arrays[i];
     if (!is_integer(array.dtype)) {
       throw Error(ErrorKind::kInput, fmt::format("{}: '{}' of type {}, expected whole numbers", file.where(), name,
                                                  dtype_name(array.dtype)));

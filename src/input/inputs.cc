@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -56,66 +58,74 @@ Matrix<double> reals(const Array& array, const std::string& where) {
   return values;
 }
 
-// attention_mask, as many as there are samples, or nothing.
-void read_masks(const ArrayFile& file, std::vector<Sample>& samples) {
-  const auto masks = file.samples_if_present("attention_mask", 1);
+// Arrays beside the samples have as many entries as there are samples, or are absent.
+SampleArrays beside(const ArrayFile& file, const char* name, std::size_t n_samples) {
+  SampleArrays arrays = file.samples_if_present(name, 1);
+  if (!arrays.empty() && arrays.size() != n_samples) {
+    throw input_error(fmt::format("{}: {} samples, but '{}' has {}", file.where(), n_samples, name, arrays.size()));
+  }
+  return arrays;
+}
+
+// Samples of a file of numbers, each read when it is asked for.
+struct SampleReader {
+  std::size_t n_samples = 0;
+  std::function<Sample(std::size_t)> read;
+};
+
+void read_mask(const SampleArrays& masks, std::size_t i, const std::string& where, Sample& sample) {
   if (masks.empty()) return;
-  if (masks.size() != samples.size()) {
-    throw input_error(
-        fmt::format("{}: {} samples, but 'attention_mask' has {}", file.where(), samples.size(), masks.size()));
-  }
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    for (const std::int32_t m : small_integers(masks[i], sample_text(file, i), "mask")) {
-      samples[i].valid.push_back(m != 0 ? 1 : 0);
-    }
-  }
+  for (const std::int32_t m : small_integers(masks[i], where, "mask")) sample.valid.push_back(m != 0 ? 1 : 0);
 }
 
-std::vector<Sample> read_ids(const ArrayFile& file) {
-  const auto arrays = file.samples("input_ids", 1);
-  const auto segments = file.samples_if_present("token_type_ids", 1);
-  if (!segments.empty() && segments.size() != arrays.size()) {
-    throw input_error(
-        fmt::format("{}: {} samples, but 'token_type_ids' has {}", file.where(), arrays.size(), segments.size()));
-  }
-  std::vector<Sample> samples(arrays.size());
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const std::string where = sample_text(file, i);
-    samples[i].content = small_integers(arrays[i], where, "token id");
-    if (!segments.empty()) samples[i].segments = small_integers(segments[i], where, "segment");
-  }
-  read_masks(file, samples);
-  return samples;
+SampleReader read_ids(const ArrayFile& file) {
+  const SampleArrays arrays = file.samples("input_ids", 1);
+  const SampleArrays segments = beside(file, "token_type_ids", arrays.size());
+  const SampleArrays masks = beside(file, "attention_mask", arrays.size());
+  return {arrays.size(), [=, &file](std::size_t i) {
+            const std::string where = sample_text(file, i);
+            Sample sample;
+            sample.content = small_integers(arrays[i], where, "token id");
+            if (!segments.empty()) sample.segments = small_integers(segments[i], where, "segment");
+            read_mask(masks, i, where, sample);
+            return sample;
+          }};
 }
 
-// A matrix a sample, as Features or HiddenState.
+// A matrix per sample, as Features or HiddenState.
 template <class Content>
-std::vector<Sample> read_matrices(const ArrayFile& file, std::string_view name) {
-  const auto arrays = file.samples(name, 2);
-  std::vector<Sample> samples(arrays.size());
-  read_masks(file, samples);
-  for (std::size_t i = 0; i < arrays.size(); ++i) samples[i].content = Content{reals(arrays[i], sample_text(file, i))};
-  return samples;
+SampleReader read_matrices(const ArrayFile& file, std::string_view name) {
+  const SampleArrays arrays = file.samples(name, 2);
+  const SampleArrays masks = beside(file, "attention_mask", arrays.size());
+  return {arrays.size(), [=, &file](std::size_t i) {
+            const std::string where = sample_text(file, i);
+            Sample sample;
+            read_mask(masks, i, where, sample);
+            sample.content = Content{reals(arrays[i], where)};
+            return sample;
+          }};
 }
 
-std::vector<Sample> read_pixels(const ArrayFile& file, const Network& network) {
+SampleReader read_pixels(const ArrayFile& file, const Network& network) {
   const auto* patches = std::get_if<PatchInput>(&network.input.source);
-  const auto arrays = file.samples("pixel_values", 3);
-  std::vector<Sample> samples(arrays.size());
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const std::string where = sample_text(file, i);
-    if (is_integer(arrays[i].dtype)) {
-      throw input_error(
-          fmt::format("{}: pixels of type {}, expected real ones, scaled and normalised as the model wants them", where,
-                      dtype_name(arrays[i].dtype)));
-    }
-    if (patches && (arrays[i].shape[1] != patches->image || arrays[i].shape[2] != patches->image)) {
-      throw input_error(fmt::format("{}: an image of shape {}, expected [{}, {}, {}]", where,
-                                    shape_text(arrays[i].shape), patches->channels, patches->image, patches->image));
-    }
-    samples[i].content = Pixels{reals(arrays[i], where), patches ? patches->n_tokens() : 0};
-  }
-  return samples;
+  const SampleArrays arrays = file.samples("pixel_values", 3);
+  return {
+      arrays.size(), [=, &file](std::size_t i) {
+        const std::string where = sample_text(file, i);
+        const Array array = arrays[i];
+        if (is_integer(array.dtype)) {
+          throw input_error(
+              fmt::format("{}: pixels of type {}, expected real ones, scaled and normalised as the model wants them",
+                          where, dtype_name(array.dtype)));
+        }
+        if (patches && (array.shape[1] != patches->image || array.shape[2] != patches->image)) {
+          throw input_error(fmt::format("{}: an image of shape {}, expected [{}, {}, {}]", where,
+                                        shape_text(array.shape), patches->channels, patches->image, patches->image));
+        }
+        Sample sample;
+        sample.content = Pixels{reals(array, where), patches ? patches->n_tokens() : 0};
+        return sample;
+      }};
 }
 
 // The first n tokens.
@@ -129,29 +139,49 @@ void cut(Sample& sample, Index n) {
   if (!sample.segments.empty()) sample.segments.resize(size);
 }
 
-// Cuts samples to length and leaves out those that are shorter.
-void fit(std::vector<Sample>& samples, Index n_tokens, const std::string& where, std::vector<std::string>& notes) {
-  const std::size_t n_all = samples.size();
-  std::erase_if(samples, [&](const Sample& sample) { return sample.n_tokens() < n_tokens; });
-  for (Sample& sample : samples) cut(sample, n_tokens);
-  if (samples.empty()) {
-    throw input_error(fmt::format("{}: none of {} samples has {} tokens (--tokens)", where, n_all, n_tokens));
-  }
-  if (samples.size() < n_all) {
-    notes.push_back(fmt::format("{}: {} of {} samples left out, shorter than {} tokens", where, n_all - samples.size(),
-                                n_all, n_tokens));
+// Masks and segments are as long as their samples: to be known before anything is cut.
+void check_beside(const Sample& sample, std::size_t i, const std::string& where) {
+  const auto n = static_cast<std::size_t>(sample.n_tokens());
+  const auto fits = [&](std::size_t size) { return size == 0 || size == n; };
+  if (!fits(sample.valid.size()) || !fits(sample.segments.size())) {
+    throw input_error(fmt::format("{}: sample {}: {} tokens with {} entries of the mask and {} of the segments", where,
+                                  i, n, sample.valid.size(), sample.segments.size()));
   }
 }
 
-// Masks and segments are as long as their samples: to be known before anything is cut.
-void check_beside(const std::vector<Sample>& samples, const std::string& where) {
+void check_each(const Network& network, const std::vector<Sample>& samples, const std::string& where) {
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const auto n = static_cast<std::size_t>(samples[i].n_tokens());
-    const auto fits = [&](std::size_t size) { return size == 0 || size == n; };
-    if (!fits(samples[i].valid.size()) || !fits(samples[i].segments.size())) {
-      throw input_error(fmt::format("{}: sample {}: {} tokens with {} entries of the mask and {} of the segments",
-                                    where, i, n, samples[i].valid.size(), samples[i].segments.size()));
+    try {
+      check_sample(network, samples[i]);
+    } catch (const Error& error) {
+      throw input_error(fmt::format("{}: sample {}: {}", where, i, error.what()));
     }
+  }
+}
+
+// Reads no more samples than are wanted. With a length, longer ones are truncated and shorter ones skipped.
+void take_samples(const SampleReader& reader, const InputOptions& options, const std::string& where, Inputs& inputs) {
+  if (reader.n_samples == 0) throw input_error(where, "no samples");
+  const auto n_wanted = static_cast<std::size_t>(options.n_samples.value_or(std::numeric_limits<Index>::max()));
+  const std::optional<Index> length = options.pixels.empty() ? options.n_tokens : std::nullopt;
+  std::size_t n_skipped = 0;
+  std::size_t n_read = 0;
+  for (; n_read < reader.n_samples && inputs.samples.size() < n_wanted; ++n_read) {
+    Sample sample = reader.read(n_read);
+    check_beside(sample, n_read, where);
+    if (length && sample.n_tokens() < *length) {
+      ++n_skipped;
+      continue;
+    }
+    if (length) cut(sample, *length);
+    inputs.samples.push_back(std::move(sample));
+  }
+  if (inputs.samples.empty()) {
+    throw input_error(where, fmt::format("none of {} samples has {} tokens (--tokens)", n_read, *length));
+  }
+  if (n_skipped > 0) {
+    inputs.notes.push_back(
+        fmt::format("{}: {} of {} samples skipped, shorter than {} tokens", where, n_skipped, n_read, *length));
   }
 }
 
@@ -174,16 +204,6 @@ void drop_unused_segments(const Network& network, Inputs& inputs, const std::str
   if (dropped) {
     inputs.notes.push_back(
         fmt::format("{}: 'token_type_ids' left out, a {} model has no segments", where, network.family));
-  }
-}
-
-void check_each(const Network& network, const std::vector<Sample>& samples, const std::string& where) {
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    try {
-      check_sample(network, samples[i]);
-    } catch (const Error& error) {
-      throw input_error(fmt::format("{}: sample {}: {}", where, i, error.what()));
-    }
   }
 }
 
@@ -219,7 +239,14 @@ InputSize random_size(const Network& network, const InputOptions& options) {
 InputSize size_of(std::span<const Sample> samples) {
   InputSize size{static_cast<Index>(samples.size()), 0};
   for (const Sample& sample : samples) size.n_tokens = std::max(size.n_tokens, sample.n_tokens());
+  size.shortest = size.n_tokens;
+  for (const Sample& sample : samples) size.shortest = std::min(size.shortest, sample.n_tokens());
   return size;
+}
+
+std::string tokens_text(const InputSize& size) {
+  return size.shortest == size.n_tokens ? fmt::format("{}", size.n_tokens)
+                                        : fmt::format("{} to {}", size.shortest, size.n_tokens);
 }
 
 Inputs open_inputs(const Network& network, const InputOptions& options, std::uint64_t seed) {
@@ -240,14 +267,16 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
   }
   Inputs inputs;
   inputs.source = options.ids + options.features + options.hidden + (options.pixels.empty() ? "" : options.pixels[0]);
-  const ArrayFile file(inputs.source);
-  inputs.samples = !options.ids.empty()        ? read_ids(file)
-                   : !options.features.empty() ? read_matrices<Features>(file, "features")
-                   : !options.hidden.empty()   ? read_matrices<HiddenState>(file, "hidden_states")
-                                               : read_pixels(file, network);
-  if (inputs.samples.empty()) throw input_error(fmt::format("{}: no samples", file.where()));
-  check_beside(inputs.samples, file.where());
-  if (options.n_tokens && options.pixels.empty()) fit(inputs.samples, *options.n_tokens, file.where(), inputs.notes);
+  // With a length, nobody knows in advance which samples are long enough.
+  std::optional<std::size_t> n_kept;
+  if (options.n_samples && !options.n_tokens) n_kept = static_cast<std::size_t>(*options.n_samples);
+  const std::size_t rank = !options.ids.empty() ? 1 : options.pixels.empty() ? 2 : 3;
+  const ArrayFile file(inputs.source, rank, n_kept);
+  const SampleReader reader = !options.ids.empty()        ? read_ids(file)
+                              : !options.features.empty() ? read_matrices<Features>(file, "features")
+                              : !options.hidden.empty()   ? read_matrices<HiddenState>(file, "hidden_states")
+                                                          : read_pixels(file, network);
+  take_samples(reader, options, file.where(), inputs);
   if (options.n_tokens && !options.pixels.empty()) {
     inputs.notes.emplace_back("--tokens has no meaning for images, whose tokens are patches");
   }
@@ -256,10 +285,7 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
   const auto n_present = static_cast<Index>(inputs.samples.size());
   if (options.n_samples && *options.n_samples > n_present) {
     inputs.notes.push_back(
-        fmt::format("{}: {} samples instead of the {} asked for", file.where(), n_present, *options.n_samples));
-  }
-  if (options.n_samples && *options.n_samples < n_present) {
-    inputs.samples.resize(static_cast<std::size_t>(*options.n_samples));
+        fmt::format("{}: {} requested samples, only {} found", file.where(), *options.n_samples, n_present));
   }
   return inputs;
 }

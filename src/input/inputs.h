@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include <rankfall/input.h>
 #include <rankfall/model.h>
@@ -10,6 +11,7 @@ namespace rankfall {
 struct InputSize {
   Index n_samples = 0;
   Index n_tokens = 0;  // of the longest
+  Index shortest = n_tokens;
 };
 
 // The options with the model's own directory for tokenizer and preprocessing, unless they name another.
@@ -23,5 +25,8 @@ Index default_tokens(const Network& network);
 inline constexpr Index kDefaultSamples = 32;
 
 InputSize size_of(std::span<const Sample> samples);
+
+// "128", or "5 to 24" where samples differ in length.
+std::string tokens_text(const InputSize& size);
 
 }  // namespace rankfall

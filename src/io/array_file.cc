@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/dcheck.h"
 #include "base/errors.h"
 #include "io/dtype.h"
 #include "io/file_signature.h"
@@ -99,9 +100,14 @@ std::string rank_text(std::size_t rank) {
                    : fmt::format("{} sizes, or {} with samples first", rank, rank + 1);
 }
 
+SampleArrays one(const Array& array) {
+  return {1, [array](std::size_t) { return array; }};
+}
+
 }  // namespace
 
-ArrayFile::ArrayFile(const std::filesystem::path& path) : where_(path.string()) {
+ArrayFile::ArrayFile(const std::filesystem::path& path, std::size_t rank, std::optional<std::size_t> n_kept)
+    : where_(path.string()) {
   const auto file = MappedFile::open(path);
   const auto bytes = file->bytes();
   const std::string_view kind = describe_signature(bytes);
@@ -109,13 +115,13 @@ ArrayFile::ArrayFile(const std::filesystem::path& path) : where_(path.string()) 
     const NpyArray npy = read_npy(path);
     npy_ = {npy.dtype, npy.shape, npy.bytes, npy.keep};
   } else if (first_character(bytes) == '[' || path.extension() == ".json") {
-    json_ = std::make_shared<json>(read_json_file(path));
+    json_ = std::make_shared<JsonLists>(read_json_lists(path, rank, n_kept.value_or(0)));
   } else {
     safetensors_ = SafetensorsFile::open(path);
   }
 }
 
-std::vector<Array> ArrayFile::samples(std::string_view name, std::size_t rank) const {
+SampleArrays ArrayFile::samples(std::string_view name, std::size_t rank) const {
   if (json_) return json_samples(name, rank);
   if (npy_) return split(*npy_, "the array", rank);
   const TensorInfo* tensor = safetensors_->find(name);
@@ -133,46 +139,45 @@ std::vector<Array> ArrayFile::samples(std::string_view name, std::size_t rank) c
   return split({tensor->dtype, tensor->shape, tensor->bytes, safetensors_}, in_quotes(tensor->name), rank);
 }
 
-std::vector<Array> ArrayFile::samples_if_present(std::string_view name, std::size_t rank) const {
+SampleArrays ArrayFile::samples_if_present(std::string_view name, std::size_t rank) const {
   if (safetensors_ && safetensors_->find(name)) return samples(name, rank);
-  const auto* object = static_cast<const json*>(json_.get());
-  return object && object->is_object() && object->contains(name) ? samples(name, rank) : std::vector<Array>{};
+  const bool in_json = json_ && json_->root.is_object() && json_->root.contains(name);
+  return in_json ? samples(name, rank) : SampleArrays();
 }
 
-std::vector<Array> ArrayFile::split(const Array& array, std::string_view name, std::size_t rank) const {
-  if (array.shape.size() == rank) return {array};
+SampleArrays ArrayFile::split(const Array& array, std::string_view name, std::size_t rank) const {
+  if (array.shape.size() == rank) return one(array);
   if (array.shape.size() != rank + 1) {
     throw input_error(
         fmt::format("{}: {} has shape {}, expected {}", where_, name, shape_text(array.shape), rank_text(rank)));
   }
   const auto n = static_cast<std::size_t>(array.shape[0]);
   const std::vector<Index> shape(array.shape.begin() + 1, array.shape.end());
-  std::vector<Array> samples;
   const std::size_t stride = n == 0 ? 0 : array.bytes.size() / n;
   // A shape such as [10^18, 0] is sound and holds nothing.
   if (stride == 0)
     throw input_error(fmt::format("{}: {} has shape {}: it is empty", where_, name, shape_text(array.shape)));
-  samples.reserve(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    samples.push_back({array.dtype, shape, array.bytes.subspan(i * stride, stride), array.keep});
-  }
-  return samples;
+  return {n, [=](std::size_t i) {
+            return Array{array.dtype, shape, array.bytes.subspan(i * stride, stride), array.keep};
+          }};
 }
 
-std::vector<Array> ArrayFile::json_samples(std::string_view name, std::size_t rank) const {
-  const json* list = static_cast<const json*>(json_.get());
+SampleArrays ArrayFile::json_samples(std::string_view name, std::size_t rank) const {
+  const json* list = &json_->root;
+  std::string key;
   if (list->is_object()) {
     const auto found = list->find(name);
     if (found == list->end()) throw input_error(fmt::format("{}: found no '{}', expected it or a list", where_, name));
     list = &*found;
+    key = name;
   }
-  if (depth_of(*list) <= rank) return {JsonArray(*list, rank, where_).array()};
-  std::vector<Array> samples;
-  samples.reserve(list->size());
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    samples.push_back(JsonArray((*list)[i], rank, fmt::format("{}: sample {}", where_, i)).array());
-  }
-  return samples;
+  if (depth_of(*list) <= rank) return one(JsonArray(*list, rank, where_).array());
+  const auto skipped = json_->n_skipped.find(key);
+  const std::size_t n_skipped = skipped == json_->n_skipped.end() ? 0 : skipped->second;
+  return {list->size() + n_skipped, [list, rank, where = where_, keep = json_](std::size_t i) {
+            RANKFALL_DCHECK(i < list->size());
+            return JsonArray((*list)[i], rank, fmt::format("{}: sample {}", where, i)).array();
+          }};
 }
 
 }  // namespace rankfall

@@ -61,7 +61,7 @@ TEST(Inputs, Ids) {
   ASSERT_THAT(cut.samples, SizeIs(2));
   EXPECT_THAT(std::get<TokenIds>(cut.samples[0].content), ElementsAre(1, 2, 3));
   EXPECT_THAT(std::get<TokenIds>(cut.samples[1].content), ElementsAre(7, 8, 9));
-  EXPECT_THAT(cut.notes, ElementsAre(HasSubstr("1 of 3 samples left out")));
+  EXPECT_THAT(cut.notes, ElementsAre(HasSubstr("1 of 3 samples skipped")));
 
   options.n_samples = 1;
   EXPECT_THAT(open_inputs(tokens(), options, 0).samples, SizeIs(1));
@@ -69,6 +69,25 @@ TEST(Inputs, Ids) {
   EXPECT_THAT(open_inputs(tokens(), options, 0).notes, SizeIs(2));
   options.n_tokens = 5;
   EXPECT_THAT(error_of(ErrorKind::kInput, tokens(), options), HasSubstr("none of 3 samples has 5 tokens"));
+}
+
+// What is not used is not looked at: neither kept, nor a reason to refuse the file.
+TEST(Inputs, OnlyTheSamplesThatAreWanted) {
+  const TempDir dir;
+  InputOptions options;
+  options.n_samples = 2;
+  options.ids = dir.file("ids.json", "[[1, 2], [3], [4, 1000], [\"x\"]]");
+  EXPECT_THAT(open_inputs(tokens(), options, 0).samples, SizeIs(2));
+  std::string ids;
+  for (std::int32_t i = 0; i < 1'000'000; ++i) ids += test::raw(i);
+  options.ids = dir.file(
+      "ids.safetensors",
+      test::safetensors(R"({"input_ids":{"dtype":"I32","shape":[1000000,1],"data_offsets":[0,4000000]}})", ids));
+  const Inputs inputs = open_inputs(tokens(), options, 0);
+  ASSERT_THAT(inputs.samples, SizeIs(2));
+  EXPECT_THAT(inputs.notes, IsEmpty());
+  options.n_tokens = 1;
+  EXPECT_THAT(open_inputs(tokens(), options, 0).samples, SizeIs(2));
 }
 
 TEST(Inputs, MasksAndSegments) {

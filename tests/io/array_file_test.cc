@@ -17,6 +17,11 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
+// Samples are read when they are asked for, and so are their mistakes found.
+void read_each(const SampleArrays& samples) {
+  for (std::size_t i = 0; i < samples.size(); ++i) static_cast<void>(samples[i]);
+}
+
 TEST(ArrayFile, Safetensors) {
   const TempDir dir;
   const std::string data = raw(std::int32_t{1}) + raw(std::int32_t{2}) + raw(std::int32_t{3}) + raw(std::int32_t{4});
@@ -72,11 +77,32 @@ TEST(ArrayFile, Json) {
   };
   for (const auto& c : cases) {
     const auto path = dir.file("c.json", c.text);
-    EXPECT_THAT(input_error([&] { ArrayFile(path).samples("input_ids", 1); }), HasSubstr(c.says)) << c.text;
+    EXPECT_THAT(input_error([&] { read_each(ArrayFile(path).samples("input_ids", 1)); }), HasSubstr(c.says)) << c.text;
   }
   const auto ragged = dir.file("d.json", "[[[1, 2], [3]]]");
-  EXPECT_THAT(input_error([&] { ArrayFile(ragged).samples("hidden_states", 2); }),
+  EXPECT_THAT(input_error([&] { read_each(ArrayFile(ragged).samples("hidden_states", 2)); }),
               HasSubstr("lists of 2 and of 1 entries"));
+}
+
+// Of long lists of samples the first are kept; all are counted.
+TEST(ArrayFile, TheFirstSamplesOfJson) {
+  const TempDir dir;
+  const auto first = [&](const char* text, std::size_t rank, std::size_t n) {
+    return ArrayFile(dir.file("f.json", text), rank, n);
+  };
+  const auto ids = first("[[1, 2], [3], [\"x\"], 4, {\"a\": [[1]]}]", 1, 2).samples("input_ids", 1);
+  ASSERT_THAT(ids, SizeIs(5));
+  EXPECT_THAT(read_integers(ids[0].dtype, ids[0].bytes), ElementsAre(1, 2));
+  EXPECT_THAT(read_integers(ids[1].dtype, ids[1].bytes), ElementsAre(3));
+  // A list of numbers is one sample, of rank 2 a list of rows: nothing may be missing.
+  EXPECT_THAT(first("[1, 2, 3]", 1, 1).samples("input_ids", 1)[0].shape, ElementsAre(3));
+  EXPECT_THAT(first("[[1, 2], [3, 4]]", 2, 1).samples("features", 2)[0].shape, ElementsAre(2, 2));
+  EXPECT_THAT(first("[[[1, 2], [3, 4]], [[5, 6]]]", 2, 1).samples("features", 2), SizeIs(2));
+  const ArrayFile object = first(
+      R"({"other": {"input_ids": [[1], [2]]}, "input_ids": [[1], [2], [3]], "attention_mask": [[1], [0]]})", 1, 1);
+  EXPECT_THAT(object.samples("input_ids", 1), SizeIs(3));
+  EXPECT_THAT(object.samples_if_present("attention_mask", 1), SizeIs(2));
+  EXPECT_THAT(input_error([&] { first("[[1], [2], [3]", 1, 1); }), HasSubstr("line 1"));
 }
 
 TEST(ArrayFile, SomethingElse) {
