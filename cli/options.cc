@@ -104,7 +104,9 @@ void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text) {
       ->type_name("NAME")
       ->needs(text)
       ->group("Input");
-  app.add_flag("--pad", options.pad, "fill up shorter texts instead of leaving them out")->needs(text)->group("Input");
+  app.add_flag("--pad", options.pad, "pad shorter texts to --tokens, or to the longest, instead of skipping them")
+      ->needs(text)
+      ->group("Input");
   app.add_option("--tokenizer", options.tokenizer, "directory of tokenizer or image preprocessing; default: MODEL")
       ->type_name("DIRECTORY")
       ->group("Input");
@@ -132,9 +134,10 @@ void add_input_options(CLI::App& app, InputOptions& options) {
       ->check(CLI::Range(1, 1'000'000))
       ->default_str("all of --ids, --features, --hidden, --pixels, 32 otherwise")
       ->group("Input");
-  app.add_option("--tokens", options.n_tokens, "tokens in each: longer ones are cut, shorter ones left out")
+  app.add_option("--tokens", options.n_tokens,
+                 "tokens per sample; longer samples are truncated, shorter ones skipped (see --pad)")
       ->check(CLI::Range(1, 16'777'216))
-      ->default_str("as in --ids, --features, --hidden, 128 otherwise")
+      ->default_str("each sample's own length; 128 for random ones")
       ->group("Input");
   static const std::map<std::string, TokenLaw> laws = {{"uniform", TokenLaw::kUniform}, {"zipf", TokenLaw::kZipf}};
   app.add_option("--random-tokens", options.token_law,

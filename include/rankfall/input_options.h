@@ -14,15 +14,16 @@ namespace rankfall {
 struct InputOptions {
   // Unset: all samples of a file of numbers, 32 of a text or random ones.
   std::optional<Index> n_samples;
-  // Set: samples of a file are cut to this length, and shorter ones are left out. Unset: whole samples of a file of
-  // numbers; 128 tokens of a text or random ones, or as many as the model has positions for.
+  // Set: samples of a file are truncated to this length, and shorter ones are skipped. Unset: each sample of a file has
+  // its own length, of a text at most 1,024 tokens; random ones have 128. Texts and random samples have no more tokens
+  // than the model has positions.
   std::optional<Index> n_tokens;
   TokenLaw token_law = TokenLaw::kUniform;  // of random token ids
 
   std::string text;         // a text in UTF-8, a sample a line; "-": standard input
   bool paragraphs = false;  // a sample a block of lines, with blank lines between
   std::string field;        // not empty: lines are JSON objects, and the text is this entry of each
-  bool pad = false;         // shorter texts are filled up with the padding token instead of being left out
+  bool pad = false;         // shorter texts are padded to n_tokens, or to the longest of them, instead of being skipped
   std::string tokenizer;    // directory of the tokenizer; empty: the model's own
 
   std::string ids;       // token ids `input_ids`, with `attention_mask` (0: padding) and `token_type_ids` where present

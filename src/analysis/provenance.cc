@@ -23,7 +23,8 @@ void add_texts(Manifest& manifest, std::string_view key, const std::vector<std::
 }
 
 void add_numbers(Manifest& manifest, std::string_view key, const std::vector<std::string>& values) {
-  if (!values.empty() && all_equal(values)) {
+  const bool a_number = !values.empty() && values.front().find_first_not_of("0123456789") == std::string::npos;
+  if (a_number && all_equal(values)) {
     add(manifest, key, std::int64_t{std::stoll(values.front())});
   } else {
     add_texts(manifest, key, values);
@@ -38,7 +39,7 @@ void Provenance::add(const Model& model, const std::string& input_source, const 
   digests_.push_back(model.weights->digest());
   inputs_.push_back(input_source);
   samples_.push_back(std::to_string(size.n_samples));
-  tokens_.push_back(std::to_string(size.n_tokens));
+  tokens_.push_back(tokens_text(size));
   add_notes(model.notes);
 }
 

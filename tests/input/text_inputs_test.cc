@@ -70,13 +70,45 @@ TEST(TextInputs, KeepsWhatFillsTheTokens) {
   EXPECT_THAT(std::get<TokenIds>(inputs.samples[0].content), ElementsAre(2, 97, 97, 97, 3));
   EXPECT_THAT(std::get<TokenIds>(inputs.samples[1].content), ElementsAre(2, 97, 97, 97, 3));
   EXPECT_THAT(inputs.notes,
-              ElementsAre(HasSubstr("1 of 3 samples left out, shorter than 5 tokens (the longest of them has 3)"),
-                          HasSubstr("2 samples instead of 32")));
+              ElementsAre(HasSubstr("1 of 3 samples skipped, shorter than 5 tokens (the longest of them has 3)")));
   EXPECT_THAT(input_error([&] { open_inputs(network(), options_for(dir, "the the\nthe\n", 9), 0); }),
-              HasSubstr("none of 2 samples has 9 tokens, the longest has 4; --tokens 4"));
+              HasSubstr("none of 2 samples has 9 tokens, the longest has 4; without --tokens"));
   EXPECT_THAT(input_error([&] { open_inputs(network(), options_for(dir, " \n\t\n", 9), 0); }),
               HasSubstr("nothing but white space"));
   EXPECT_THROW(open_inputs(network(), options_for(dir, "the", 2), 0), Error);
+}
+
+TEST(TextInputs, EachHasItsOwnLength) {
+  const TempDir dir;
+  InputOptions options = options_for(dir, "the the the\nthe\n\u200B\nthe the\n", 1);
+  options.n_tokens.reset();
+  const Inputs inputs = open_inputs(network(), options, 0);
+  ASSERT_THAT(inputs.samples, SizeIs(3));
+  EXPECT_THAT(std::get<TokenIds>(inputs.samples[0].content), ElementsAre(2, 97, 97, 97, 3));
+  EXPECT_THAT(std::get<TokenIds>(inputs.samples[1].content), ElementsAre(2, 97, 3));
+  EXPECT_THAT(inputs.samples[1].valid, IsEmpty());
+  EXPECT_THAT(inputs.notes,
+              ElementsAre(HasSubstr("1 of 4 samples skipped: no tokens"), HasSubstr("3 samples of 3 to 5 tokens")));
+  EXPECT_EQ(tokens_text(size_of(inputs.samples)), "3 to 5");
+
+  options.pad = true;  // to the longest
+  options.n_samples = 5;
+  const Inputs padded = open_inputs(network(), options, 0);
+  EXPECT_EQ(tokens_text(size_of(padded.samples)), "5");
+  EXPECT_THAT(padded.samples[1].valid, ElementsAre(1, 1, 1, 0, 0));
+  EXPECT_THAT(padded.notes, testing::Contains(HasSubstr("5 requested samples, only 3 found")));
+
+  // No more than the model has positions, and never a whole book.
+  const Network few = open_model("san:layers=1,heads=1,dim=4,vocab=600,positions=4", 0).network;
+  InputOptions longer = options_for(dir, "the the the\nthe\n", 1);
+  longer.n_tokens.reset();
+  const Inputs truncated = open_inputs(few, longer, 0);
+  EXPECT_EQ(tokens_text(size_of(truncated.samples)), "3 to 4");
+  EXPECT_THAT(truncated.notes, testing::Contains(HasSubstr("1 samples truncated to 4 tokens")));
+  std::string book;
+  for (int i = 0; i < 2'000; ++i) book += "the ";
+  longer.text = dir.file("book", book);
+  EXPECT_EQ(open_inputs(network(), longer, 0).samples[0].n_tokens(), 1'024);
 }
 
 TEST(TextInputs, PaddingChangesNothing) {
