@@ -9,7 +9,7 @@
 
 namespace rankfall {
 
-std::uint64_t keyed_hash(std::string_view bytes);  // SipHash-1-3
+std::uint64_t keyed_hash(std::string_view bytes);
 std::uint64_t keyed_hash(std::uint64_t value);
 
 // For std::unordered_map.

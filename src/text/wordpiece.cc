@@ -43,8 +43,9 @@ void WordPiece::encode_word(std::string_view word, Pieces& out) const {
     const std::string_view mark = first == 0 ? std::string_view() : continuing_;
     piece.assign(mark);
     piece += word.substr(first, vocabulary_.longest());
+    std::size_t work = 0;
     while (piece.size() > mark.size()) {
-      out.budget.work(4 + piece.size() / 4);
+      work += 4 + piece.size() / 4;
       if (const auto id = vocabulary_.find(piece)) {
         out.add(*id, piece);
         break;
@@ -52,6 +53,7 @@ void WordPiece::encode_word(std::string_view word, Pieces& out) const {
       while (continues_code(piece.back())) piece.pop_back();
       piece.pop_back();
     }
+    out.budget.work(work);
     if (piece.size() <= mark.size()) return give_up();
     first += piece.size() - mark.size();
   }
