@@ -118,8 +118,9 @@ Image decode_jpeg(std::span<const std::byte> bytes, std::string_view where) {
   constexpr int kFlags = TJFLAG_ACCURATEDCT | TJFLAG_LIMITSCANS;
   if (tjDecompress2(jpeg.get(), data, bytes.size(), image.rgb.data(), width, 0, height, TJPF_RGB, kFlags) != 0) {
     // Stray bytes do no harm; an end that comes too early does.
+    // libjpeg says "Premature end of JPEG file" and "premature end of data segment"; there is no code for either.
     const bool harmless = tjGetErrorCode(jpeg.get()) == TJERR_WARNING &&
-                          std::string_view(tjGetErrorStr2(jpeg.get())).find("Premature") == std::string_view::npos;
+                          std::string_view(tjGetErrorStr2(jpeg.get())).find("remature end") == std::string_view::npos;
     if (!harmless) throw fail();
   }
   return image;
@@ -198,6 +199,12 @@ Image resize_nearest(const Image& image, Index width, Index height) {
   return out;
 }
 
+// Of the result and of the image between the two passes, which has the width of one and the height of the other.
+void check_resize(const Image& image, Index width, Index height) {
+  check_size(width, height, "resizing");
+  check_size(width, image.height, "resizing");
+}
+
 bool starts_with(std::span<const std::byte> bytes, std::string_view front) {
   return bytes.size() >= front.size() && std::memcmp(bytes.data(), front.data(), front.size()) == 0;
 }
@@ -218,6 +225,7 @@ Image resize(const Image& image, Index width, Index height, Resample resample) {
   const bool cubic = resample == Resample::kBicubic;
   double (*const filter)(double) = cubic ? bicubic : bilinear;
   const double support = cubic ? 2 : 1;
+  check_resize(image, width, height);
   Image wide = image;
   if (width != image.width) {
     wide = {width, image.height, std::vector<std::uint8_t>(static_cast<std::size_t>(width * image.height) * 3)};

@@ -47,12 +47,31 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-// A name inside Python's quotes.
+// Characters that end a line, or change how the text around them is shown.
+bool is_line_or_format(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x200E || c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
+         (c >= 0x2066 && c <= 0x2069) || c == 0xFEFF;
+}
+
+// A name inside Python's quotes, on one line whatever it holds: people copy the line and run it. Bytes that are not
+// UTF-8 are written as Python has them in names of files (surrogateescape).
 std::string python_text(const fs::path& path) {
   std::string text;
-  for (const char c : path.string()) {
-    if (c == '\\' || c == '"') text += '\\';
-    text += c;
+  const std::string name = path.string();
+  for (std::string_view rest = name; !rest.empty();) {
+    const Utf8Unit unit = utf8_decode(rest);
+    if (!unit.valid) {
+      text += fmt::format("\\udc{:02x}", static_cast<unsigned char>(rest.front()));
+      rest.remove_prefix(1);
+      continue;
+    }
+    if (is_line_or_format(unit.code)) {
+      text += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(unit.code));
+    } else {
+      if (unit.code == U'\\' || unit.code == U'"') text += '\\';
+      text += rest.substr(0, unit.length);
+    }
+    rest.remove_prefix(unit.length);
   }
   return text;
 }

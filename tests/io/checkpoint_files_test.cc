@@ -1,5 +1,8 @@
 #include "io/checkpoint_files.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -124,6 +127,18 @@ TEST(CheckpointFiles, DirectoriesOfAnotherKindAreNamed) {
   std::filesystem::create_directories(cache.path() / "snapshots" / "abc123");
   std::filesystem::create_directories(cache.path() / "refs");
   EXPECT_THAT(error_of(cache), HasSubstr("snapshots/abc123"));
+}
+
+// The lines that are suggested stay two lines, whatever the directory is called.
+TEST(CheckpointFiles, NamesDoNotAddLinesToTheSuggestedOnes) {
+  const TempDir dir;
+  const std::filesystem::path odd = dir.path() / "a\n  import os\r\u2028\"\\\xFF";
+  std::filesystem::create_directory(odd);
+  std::ofstream(odd / "pytorch_model.bin") << "x";
+  const std::string text = input_error([&] { CheckpointFiles::open(odd); });
+  const std::string lines = text.substr(text.find("Two lines of Python"));
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 2);
+  EXPECT_THAT(text, HasSubstr(R"(a\u000a  import os\u000d\u2028\"\\\udcff/pytorch_model.bin", "cpu")"));
 }
 
 TEST(CheckpointFiles, OtherThingsInPlaceOfTheWeights) {

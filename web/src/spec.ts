@@ -27,7 +27,9 @@ export function withoutSeriesLegends<Json>(spec: Json): Json {
 
 // The legend with the series' titles in place of their names.
 export function withSeriesTitles<Json>(spec: Json, series: Series[]): Json {
-  const titles = JSON.stringify(Object.fromEntries(series.map(({ name, title }) => [name, title])));
+  const named = JSON.stringify(Object.fromEntries(series.map(({ name, title }) => [name, title])));
+  // For Vega's parser of expressions these two end a line, also inside quotes.
+  const titles = named.replace(/\u2028/g, "\\u2028").replace(/\u2029/g, "\\u2029");
   const labelExpr = `(${titles})[datum.label] || datum.label`;
   return withChannels(spec, (channel) =>
     channel.field === "series" && channel.legend !== null ? { ...channel, legend: { ...channel.legend, labelExpr } } : channel,

@@ -100,6 +100,12 @@ test("exported legends have the series' titles, however they are spelt", () => {
   });
 });
 
+test("titles with line separators stay one expression", () => {
+  const spec = { encoding: { color: { field: "series" } } };
+  const { labelExpr } = withSeriesTitles(spec, [{ name: "a\u2028b", title: "c\u2029d" }]).encoding.color.legend;
+  assert.equal(labelExpr, '({"a\\u2028b":"c\\u2029d"})[datum.label] || datum.label');
+});
+
 test("the script cannot end its element", () => {
   assert.equal(escapeForScript('"</script>" "</SCRIPT" "<!--" a<b'), '"\\x3c/script>" "\\x3c/SCRIPT" "\\x3c!--" a<b');
 });
