@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/file_limits.h"
 #include <rankfall/index.h>
 
 namespace rankfall {
@@ -15,9 +16,6 @@ struct Image {
   Index width = 0, height = 0;
   std::vector<std::uint8_t> rgb;
 };
-
-inline constexpr Index kMaxImageSide = 32'768;
-inline constexpr Index kMaxImagePixels = 64'000'000;
 
 // By its first bytes.
 bool looks_like_png(std::span<const std::byte> bytes);
@@ -30,7 +28,7 @@ bool looks_like_jpeg(std::span<const std::byte> bytes);
 Image decode_image(std::span<const std::byte> bytes, std::string_view where);
 
 // As Pillow resizes: a filter of the output's pixel size when shrinking, columns first, then rows, each rounded to 8
-// bits.
+// bits. Throws Error (kInput), before anything is done, if that needs an image beyond the limits.
 enum class Resample { kNearest, kBilinear, kBicubic };
 Image resize(const Image& image, Index width, Index height, Resample resample);
 

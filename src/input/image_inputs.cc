@@ -95,24 +95,45 @@ Preprocessing read_preprocessing(const std::string& directory, Index image_side)
   return out;
 }
 
-Image resized(const Image& image, const Preprocessing& p, const std::string& where) {
-  if (!p.resize) return image;
+struct ImageSize {
+  Index width = 0, height = 0;
+};
+
+ImageSize resized_size(const Image& image, const Preprocessing& p) {
+  if (!p.resize) return {image.width, image.height};
+  if (p.shortest == 0) return {p.width, p.height};
   const Index shorter = std::min(image.width, image.height);
   const auto scaled = [&](Index side) { return std::max<Index>(1, p.shortest * side / shorter); };
-  const Index width = p.shortest == 0 ? p.width : scaled(image.width);
-  const Index height = p.shortest == 0 ? p.height : scaled(image.height);
-  if (width > kMaxImageSide || height > kMaxImageSide || width * height > kMaxImagePixels) {
-    throw input_error(fmt::format("{}: resized to {} x {} pixels, which is too much", where, width, height));
-  }
-  return resize(image, width, height, p.resample);
+  return {scaled(image.width), scaled(image.height)};
 }
 
-Image cropped(const Image& image, const Preprocessing& p, const std::string& where) {
-  if (p.crop_width == 0) return image;
-  if (p.crop_width > image.width || p.crop_height > image.height) {
-    throw input_error(fmt::format("{}: {} x {} pixels, from which {} x {} cannot be cut", where, image.width,
-                                  image.height, p.crop_width, p.crop_height));
+// What comes out is compared with what the model takes before any of it is made: it may cost minutes.
+void check_preprocessed(const Image& image, const Preprocessing& p, Index side, const std::string& where) {
+  const ImageSize size = resized_size(image, p);
+  const bool crops = p.crop_width > 0;
+  if (crops && (p.crop_width > size.width || p.crop_height > size.height)) {
+    throw input_error(fmt::format("{}: {} x {} pixels, from which {} x {} cannot be cut", where, size.width,
+                                  size.height, p.crop_width, p.crop_height));
   }
+  const ImageSize last = crops ? ImageSize{p.crop_width, p.crop_height} : size;
+  if (last.width != side || last.height != side) {
+    throw input_error(fmt::format("{}: {} x {} pixels after preprocessing, expected {} x {}", where, last.width,
+                                  last.height, side, side));
+  }
+}
+
+Image resized(const Image& image, const Preprocessing& p, const std::string& where) {
+  if (!p.resize) return image;
+  const ImageSize size = resized_size(image, p);
+  try {
+    return resize(image, size.width, size.height, p.resample);
+  } catch (const Error& error) {
+    throw input_error(where, error.what());
+  }
+}
+
+Image cropped(const Image& image, const Preprocessing& p) {
+  if (p.crop_width == 0) return image;
   const Index left = (image.width - p.crop_width) / 2;
   const Index top = (image.height - p.crop_height) / 2;
   Image out{p.crop_width, p.crop_height, {}};
@@ -145,11 +166,9 @@ Inputs image_inputs(const Network& network, const InputOptions& options) {
   for (const std::string& path : options.pixels) {
     if (inputs.samples.size() == n_wanted) break;
     const auto file = MappedFile::open(path);
-    const Image image = cropped(resized(decode_image(file->bytes(), path), preprocessing, path), preprocessing, path);
-    if (image.width != patches->image || image.height != patches->image) {
-      throw input_error(fmt::format("{}: {} x {} pixels after preprocessing, expected {} x {}", path, image.width,
-                                    image.height, patches->image, patches->image));
-    }
+    const Image original = decode_image(file->bytes(), path);
+    check_preprocessed(original, preprocessing, patches->image, path);
+    const Image image = cropped(resized(original, preprocessing, path), preprocessing);
     Matrix<double> values(3, image.width * image.height);
     for (Index i = 0; i < values.cols(); ++i) {
       for (Index c = 0; c < 3; ++c) {

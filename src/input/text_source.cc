@@ -18,8 +18,6 @@
 namespace rankfall {
 namespace {
 
-constexpr std::size_t kMaxStandardInput = std::size_t{1} << 30;
-
 // Standard input can be read once: every user of it in this process gets the same.
 const std::string& standard_input() {
   static const std::string text = [] {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/file_limits.h"
 #include <rankfall/input.h>
 
 namespace rankfall {
@@ -38,9 +39,6 @@ class TextSource {
   std::size_t line_ = 0;  // number of the line that was read last
   std::size_t n_items_ = 0;
 };
-
-// Of a sample at most this much is tokenised.
-inline constexpr std::size_t kMaxSampleBytes = std::size_t{1} << 20;
 
 // At most n bytes: cut at white space if there is some near the end, otherwise between two characters.
 std::string_view shortened(std::string_view text, std::size_t n);

@@ -7,11 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
-namespace rankfall {
+#include "io/file_limits.h"
 
-inline constexpr std::size_t kMaxJsonBytes = std::size_t{64} << 20;
-inline constexpr std::size_t kMaxJsonValues = 16'000'000;  // bounds the memory: about 100 bytes a value at worst
-inline constexpr int kMaxJsonDepth = 64;
+namespace rankfall {
 
 // Parses a JSON text from outside. Stricter than nlohmann::json::parse: limits on size, number of values and depth, no
 // NUL, no comments, and a key that appears twice in one object is an error (it would silently hide one of the values).

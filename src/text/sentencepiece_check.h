@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "io/file_limits.h"
 #include "text/replacement_table.h"
 
 namespace rankfall {
@@ -25,7 +26,5 @@ struct CheckedSentencePiece {
 // stays inside it and within the library's arrays. Its self-test, which the library would print, is left out. `where`
 // begins the messages.
 CheckedSentencePiece checked_sentencepiece(std::string_view bytes, std::string_view where);
-
-inline constexpr std::size_t kMaxSentencePieceBytes = std::size_t{64} << 20;
 
 }  // namespace rankfall

@@ -5,12 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "io/file_limits.h"
 #include "text/byte_pair.h"
 #include "text/vocabulary.h"
 
 namespace rankfall {
 
-inline constexpr std::size_t kMaxVocabularyBytes = std::size_t{256} << 20;
 inline constexpr std::int32_t kMaxTokenId = 1 << 24;
 
 // vocab.txt: a piece a line, numbered from 0. Of equal lines the last counts, as in BERT's own code.

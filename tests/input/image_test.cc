@@ -65,6 +65,19 @@ TEST(Image, ResizesAsPillowDoes) {
   }
 }
 
+// An end in the middle of the picture, with the rest of the file behind it.
+TEST(Image, JpegThatEndsInTheMiddle) {
+  std::string bad = read_all(kImages / "colour.jpg");
+  bad.replace(bad.size() * 3 / 4, 2, "\xFF\xD9");
+  EXPECT_THAT(input_error([&] { decode_image(bytes_of(bad), "f"); }), HasSubstr("remature end"));
+}
+
+TEST(Image, ResizingStaysWithinTheLimits) {
+  const Image tall{2, 20'000, std::vector<std::uint8_t>(2 * 20'000 * 3)};
+  EXPECT_THAT(input_error([&] { resize(tall, 20'000, 4, Resample::kBilinear); }),
+              HasSubstr("an image of 20000 x 20000 pixels"));
+}
+
 TEST(Image, DamagedAndHugeOnesAreRefused) {
   for (const char* name : {"rgb.png", "colour.jpg"}) {
     const std::string good = read_all(kImages / name);
@@ -94,6 +107,12 @@ Network vit(int side) {
           "intermediate_size": 4, "patch_size": 4, "image_size": )" +
           std::to_string(side) + "}",
       "config");
+}
+
+TEST(ImageInputs, HugeImagesOfAModelAreRefused) {
+  EXPECT_NO_THROW(vit(512));
+  EXPECT_THAT(input_error([] { vit(4096); }),
+              HasSubstr("'image_size' 4096 makes 1048576 patches of 4, expected at most 16384"));
 }
 
 TEST(ImageInputs, WithoutSettingsAsVitDoes) {
@@ -130,6 +149,8 @@ TEST(ImageInputs, AsTheSettingsSay) {
 
   const std::pair<const char*, const char*> bad[] = {
       {R"({"size": 15})", "15 x 15 pixels after preprocessing, expected 16 x 16"},
+      {R"({"size": {"shortest_edge": 6400}})", "9167 x 6400 pixels after preprocessing, expected 16 x 16"},
+      {R"({"size": 8, "do_center_crop": true, "crop_size": 16})", "8 x 8 pixels, from which 16 x 16 cannot be cut"},
       {R"({"resample": 1})", "'resample' is not 0"},
       {R"({"image_std": [1, 0, 1]})", "'image_std' has an entry that is 0"},
       {R"({"image_mean": [1, 2]})", "expected three numbers"},

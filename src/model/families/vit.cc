@@ -23,6 +23,12 @@ Network make_vit(const Config& config) {
 
   Network& network = b.network();
   const Index side = image / patch;
+  // Attention is quadratic in the patches, and nobody who writes 4096 for 224 wants to wait for that.
+  constexpr Index kMaxPatches = 1 << 14;
+  if (side * side > kMaxPatches) {
+    config.fail(fmt::format("'image_size' {} makes {} patches of {}, expected at most {}", image, side * side, patch,
+                            kMaxPatches));
+  }
   network.sizes = {n_layers, n_heads, d, 0, side * side + 1};
   PatchInput patches;
   patches.image = image;
