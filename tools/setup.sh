@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # What ./run and ./test need before they can work, as functions to be sourced:
 #
-#   rankfall_packages run|test     installs the missing Debian packages; a local query when none is missing
+#   rankfall_packages run|test     installs the missing Debian packages; a local query when none is missing. Where that
+#                                  takes sudo it lists them and asks first, unless RANKFALL_YES=1 (./run --yes)
 #   rankfall_build PRESET [-D...] [-- TARGET...]   configures build/PRESET once and builds; one caller at a time
 #
 # Both write to standard error only: one line that shows how far they are, rewritten on a terminal, repeated every ten
@@ -69,6 +70,22 @@ rankfall_watch() {
     rankfall_say "failed: $* (all of its output: $log)"
   fi
   return "$status"
+}
+
+# rankfall_may_install PACKAGE...: root may; others are asked, since sudo changes the whole system. False without a
+# terminal to ask on.
+rankfall_may_install() {
+  if [[ $(id -u) -eq 0 || ${RANKFALL_YES:-} == 1 ]]; then return; fi
+  rankfall_say "rankfall needs packages that are not installed:"
+  rankfall_say "  $*"
+  local answer=
+  if [[ -t 0 && -t 2 ]]; then
+    printf 'Install them with sudo apt-get? [y/N] ' >&2
+    read -r answer || true
+    if [[ $answer == [yY]* ]]; then return; fi
+  fi
+  rankfall_say "nothing was installed; --yes installs without asking, or: sudo apt-get install $*"
+  return 1
 }
 
 rankfall_sudo() { if [[ $(id -u) -ne 0 ]]; then sudo "$@"; else "$@"; fi; }
@@ -157,6 +174,7 @@ rankfall_packages() {
     rankfall_say "or set RANKFALL_NO_INSTALL=1 if they are here under other names"
     return 1
   fi
+  if ! rankfall_may_install "${missing[@]}"; then return 1; fi
   rankfall_say "installing ${missing[*]}"
   rankfall_apt -qq update || rankfall_say "apt-get update failed; trying with the lists that are here"
   if [[ $needs_runtime -eq 1 ]]; then
@@ -179,6 +197,10 @@ rankfall_browser() {
     if command -v "$browser" > /dev/null; then return; fi
   done
   if ! rankfall_has_apt || { [[ $(id -u) -ne 0 ]] && ! command -v sudo > /dev/null; }; then
+    rankfall_say "no browser: the report page's browser tests are left out"
+    return
+  fi
+  if ! rankfall_may_install chromium; then
     rankfall_say "no browser: the report page's browser tests are left out"
     return
   fi
@@ -248,8 +270,23 @@ rankfall_build_locked() {
   if ((seconds >= 10)); then rankfall_say "built rankfall in $((seconds / 60)) min $((seconds % 60)) s"; fi
 }
 
+# A tree that somebody else built and this user may only read: usable as it is, or not at all.
+rankfall_use_built() {
+  local dir=$rankfall_root/build/$1
+  shift
+  while [[ $# -gt 0 && $1 != -- ]]; do shift; done
+  if [[ $# -gt 0 ]]; then shift; fi
+  if ninja -C "$dir" -n "$@" 2> /dev/null | grep -qF 'no work to do'; then return; fi
+  rankfall_say "$dir cannot be written, and is not built from these sources; build it as its owner, or copy the tree"
+  return 1
+}
+
 rankfall_build() {
   local dir=$rankfall_root/build/$1
+  if [[ -e $dir/build.ninja && ! (-w $dir && (! -e $dir/.lock || -w $dir/.lock)) ]]; then
+    rankfall_use_built "$@"
+    return
+  fi
   mkdir -p -- "$dir"
   (
     if command -v flock > /dev/null && ! flock -n 9; then
