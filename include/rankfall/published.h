@@ -26,6 +26,8 @@ struct Agreement {
     Index n = 0;
     double share = 0;  // of the points that agree
     std::string summary;
+    double worst = 0;  // largest deviation of a point above 0.05: in standard deviations over seeds, or one draw's own
+    std::string worst_point;  // which, in words; empty if there is none
   };
   std::vector<OfModel> models;
 };
@@ -49,7 +51,9 @@ RANKFALL_API std::vector<Row> published_curves(std::string_view published, std::
                                                const std::string& model);
 
 // The published figures that these results repeat, one `claim` each: agreement.criterion and agreement.evidence in
-// words, agreement.verdict with status kAgrees, kDiffers, or kMissing where they cannot be compared. Looked at are
+// words, agreement.verdict with status kAgrees, kDiffers, or kMissing where they cannot be compared; and, where points
+// are compared, agreement.worst, the largest distance and in words what it was allowed to be, with `kind` one_draw if
+// one draw of the weights stands against another, which is a loose test. Looked at are
 // measurements that have published.agreement or published.value rows (trained ones are not judged: other texts),
 // counts, and paths as published.
 RANKFALL_API Result agreement(std::span<const Result* const> results);

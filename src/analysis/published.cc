@@ -95,7 +95,10 @@ Judgement judge(double published, double mean, std::optional<double> std) {
 
 struct Tally {
   Index n = 0, agree = 0, far = 0;
-  double worst = 0;  // largest deviation of a point above 0.05, in standard deviations
+  // Of points above 0.05: the largest deviation, in standard deviations over seeds or, of one draw, as it is; and
+  // where.
+  double worst = 0;
+  std::string worst_point;
 };
 
 Row row_for(std::string_view model, std::string_view variant, const char* metric, double value) {
@@ -107,20 +110,37 @@ Row row_for(std::string_view model, std::string_view variant, const char* metric
   return row;
 }
 
-void count(Tally& tally, const Judgement& j, double published) {
+void count(Tally& tally, const Judgement& j, const Point& point, double measured) {
   ++tally.n;
   tally.agree += j.agrees ? 1 : 0;
   tally.far += j.far ? 1 : 0;
-  if (published >= 0.05) tally.worst = std::max(tally.worst, std::abs(j.deviation));
+  if (point.value < 0.05 || (std::abs(j.deviation) <= tally.worst && !tally.worst_point.empty())) return;
+  tally.worst = std::abs(j.deviation);
+  tally.worst_point = fmt::format("{} {}, layer {}: {:.3g} measured, {:.3g} published", point.model, point.variant,
+                                  point.layer, measured, point.value);
 }
 
 double share(const Tally& tally) { return static_cast<double>(tally.agree) / static_cast<double>(tally.n); }
 
 bool met(const Tally& tally) { return share(tally) >= 0.95 && tally.far == 0; }
 
-std::string words(const Tally& tally) {
-  return fmt::format("{} of {} published points agree ({:.1f} %, criterion 95 %), {} beyond the outer limit: {}",
-                     tally.agree, tally.n, 100 * share(tally), tally.far, met(tally) ? "agrees" : "does not agree");
+// "worst 0.083 (albert-base@init full, layer 12: 0.18 measured, 0.263 published)"
+std::string worst_words(const Tally& tally, bool over_seeds) {
+  if (tally.worst_point.empty()) return "";
+  return fmt::format(
+      "worst {} ({})",
+      over_seeds ? fmt::format("{:.1f} standard deviations", tally.worst) : fmt::format("distance {:.3f}", tally.worst),
+      tally.worst_point);
+}
+
+std::string words(const Tally& tally, bool over_seeds) {
+  const std::string limits = over_seeds ? fmt::format("4 standard deviations over seeds or {}", kLeastDistance)
+                                        : fmt::format("{}, one draw against another", kOneDraw);
+  const std::string worst = worst_words(tally, over_seeds);
+  return fmt::format("{} of {} published points agree within {} ({:.1f} %, criterion 95 %), {} beyond {}{}{}: {}",
+                     tally.agree, tally.n, limits, 100 * share(tally), tally.far,
+                     over_seeds ? "6 standard deviations" : fmt::format("{}", 2 * kOneDraw), worst.empty() ? "" : "; ",
+                     worst, met(tally) ? "agrees" : "does not agree");
 }
 
 using Curves = std::map<std::pair<std::string, std::string>, std::map<Index, const Row*>>;
@@ -177,7 +197,9 @@ Agreement compare_with_published(const Result& result) {
     if (over_seeds && !found->second->std) continue;
     const Row& measured = *found->second;
     const Judgement j = judge(point.value, *measured.mean, over_seeds ? measured.std : std::nullopt);
-    for (Tally* tally : {&all, &tallies[curve->first], &of_models[curve->first.first]}) count(*tally, j, point.value);
+    for (Tally* tally : {&all, &tallies[curve->first], &of_models[curve->first.first]}) {
+      count(*tally, j, point, *measured.mean);
+    }
     Row value = row_for(point.model, point.variant, "published.value", point.value);
     value.layer = point.layer;
     Row deviation = row_for(point.model, point.variant, "published.deviation", j.deviation);
@@ -192,15 +214,15 @@ Agreement compare_with_published(const Result& result) {
     Row row = row_for(key.first, key.second, "published.agreement", share(tally));
     row.n = tally.n;
     row.status = met(tally) ? Status::kAgrees : Status::kDiffers;
-    row.verdict = fmt::format("{} of {} points agree, worst {:.{}f}{}, {} too far", tally.agree, tally.n, tally.worst,
-                              over_seeds ? 1 : 3, over_seeds ? " standard deviations" : "", tally.far);
+    row.verdict = words(tally, over_seeds);
     agreement.rows.push_back(std::move(row));
   }
   for (const auto& [model, tally] : of_models) {
-    agreement.models.push_back({model, met(tally), tally.n, share(tally), words(tally)});
+    agreement.models.push_back(
+        {model, met(tally), tally.n, share(tally), words(tally, over_seeds), tally.worst, tally.worst_point});
   }
   agreement.met = met(all);
-  agreement.summary = words(all);
+  agreement.summary = words(all, over_seeds);
   Row row = row_for("", "", "published.agreement", share(all));
   row.n = all.n;
   row.status = agreement.met ? Status::kAgrees : Status::kDiffers;

@@ -408,24 +408,25 @@ void from_lowrank(const Result& result, std::vector<Answer>& summary) {
 }
 
 void from_agreement(const Result& result, std::vector<Answer>& summary) {
-  Index n = 0, agree = 0;
-  std::vector<std::string> not_met;
+  // A bare count would hide how loose a criterion is and how close the worst point.
+  std::string sentences;
+  Index n = 0, n_agree = 0;
+  bool loose = false;
   for (const Row& row : result.rows) {
-    if (row.metric != "agreement.verdict") continue;
-    if (row.status == Status::kMissing) continue;
+    if (row.metric != "agreement.verdict" || row.status == Status::kMissing) continue;
     ++n;
-    if (row.status == Status::kAgrees) {
-      ++agree;
-    } else {
-      not_met.push_back(row.claim);
-    }
+    n_agree += row.status == Status::kAgrees ? 1 : 0;
+    const auto worst = std::ranges::find_if(
+        result.rows, [&](const Row& other) { return other.metric == "agreement.worst" && other.claim == row.claim; });
+    const bool known = worst != result.rows.end();
+    loose = loose || (known && worst->kind == "one_draw");
+    sentences +=
+        fmt::format(" {}: {}{}.", shortened(row.claim), row.status == Status::kAgrees ? "agrees" : "does not agree",
+                    known ? fmt::format(", {}", worst->verdict) : "");
   }
   if (n == 0) return;
-  add(summary, kAgrees,
-      agree == n ? (n == 1 ? std::string("Yes: the one comparison meets its criterion.")
-                           : fmt::format("Yes: all {} comparisons meet their criterion.", n))
-                 : fmt::format("{} of {} comparisons meet their criterion; not {}.", agree, n, joined(not_met)),
-      agree == n ? Tone::kGood : Tone::kBad);
+  const Tone tone = n_agree < n ? Tone::kBad : loose ? Tone::kNeutral : Tone::kGood;
+  add(summary, kAgrees, fmt::format("{} of {} comparisons meet their criterion.{}", n_agree, n, sentences), tone);
 }
 
 }  // namespace
