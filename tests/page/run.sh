@@ -25,12 +25,16 @@ result collapse collapse bert-tiny@init --depth 8 "${small[@]}"
 result paths paths bert-tiny@init "${small[@]}" --lengths --heads --top 12 --interference
 result box paths bert-tiny@init "${small[@]}" --sample 20 --as-published
 result bounds bounds bert-tiny@init "${small[@]}"
+# Residuals that stay within one power of ten: the ticks of their axes lie between whole powers.
+result shallow collapse san:layers=4,heads=2,dim=16,norm=pre,mlp=32 --variant full --variant san+skip "${small[@]}"
+result narrow measure san:layers=4,heads=2,dim=16,norm=pre,mlp=32 --variant full "${small[@]}"
 result audit audit --seconds 2
 result counts counts
 for step in 100 200 1000; do result "step-$step" measure "san:layers=3,heads=2,dim=$step" "${small[@]}"; done
 "$rankfall" report measure.json other.json collapse.json paths.json box.json bounds.json audit.json counts.json -o commands.html > /dev/null
 "$rankfall" report step-100.json step-200.json step-1000.json -o steps.html --title 'Three steps' --no-charts > /dev/null
-pages=$dir/commands.html:$dir/steps.html
+"$rankfall" report narrow.json shallow.json -o narrow.html --title 'Less than a power of ten' > /dev/null
+pages=$dir/commands.html:$dir/steps.html:$dir/narrow.html
 
 # The default report's parts that need no model of real size, twice: the second time everything is kept.
 rm -rf -- reproduction

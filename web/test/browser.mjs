@@ -99,6 +99,32 @@ async function svgMarks(text) {
   return marks;
 }
 
+// What the axes of a panel say and where: each label's text, and log10 of the value at whose place Vega drew it; the y axis of
+// columns of logarithms has that itself. Runs in the page.
+function labelsIn(panel) {
+  const page = JSON.parse(document.getElementById("page").textContent);
+  const panels = page.sections.flatMap((section) => section.figures).flatMap((figure) => figure.panels);
+  const { data } = panels.find(({ id }) => id === panel.dataset.panel);
+  const logarithms = page.datasets[data].columns.some(({ name, kind }) => name === "value" && kind === "log10");
+  return [...panel.querySelectorAll(".chart svg .role-axis")].map((axis) =>
+    [...axis.querySelectorAll(".role-axis-label text")]
+      .filter((each) => typeof each.__data__?.datum?.value === "number" && each.textContent !== "" && each.getAttribute("opacity") !== "0")
+      .map((each) => {
+        const { value } = each.__data__.datum;
+        const ofLogarithms = logarithms && each.getAttribute("text-anchor") === "end"; // labels of y axes end there
+        return { text: each.textContent, log10: ofLogarithms ? value : Math.log10(Math.abs(value)) };
+      }),
+  );
+}
+
+// log10 of what a label says: 10⁻¹², 0.32, 3.2·10⁻¹³, 1,000. NaN if it is no number.
+function log10Of(label) {
+  const lowered = [...label].map((sign) => "0123456789-"["⁰¹²³⁴⁵⁶⁷⁸⁹⁻".indexOf(sign)] ?? sign).join("");
+  const power = /^(?:([0-9.]+)·)?10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)$/u.exec(label);
+  if (power) return Number(lowered.slice(lowered.length - power[2].length)) + Math.log10(Number(power[1] ?? 1));
+  return Math.log10(Math.abs(Number(label.replaceAll("−", "-").replaceAll(",", ""))));
+}
+
 async function violations(page) {
   await page.evaluate(axe);
   return page.evaluate(async () => {
@@ -149,6 +175,33 @@ function testPage(file) {
         await waitForDrawn(page, panel, (drawn) => drawn > 0, "nothing drawn");
       }
     }
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
+  const ours = file === sample ? "the sample has labels of its own" : false;
+  test("every label of an axis says the value at its place, and no two say the same", { skip: ours }, async () => {
+    const { page, complaints } = await open(file);
+    await drawAll(page);
+    let seen = 0;
+    for (const panel of await page.locator(".panel").all()) {
+      const buttons = await panel.locator(".choice button").all();
+      for (const button of buttons.length > 0 ? buttons : [undefined]) {
+        const of = `${await panel.getAttribute("data-panel")} ${(await button?.textContent()) ?? ""}`;
+        await drawAll(panel);
+        await button?.click();
+        await waitForDrawn(page, panel, (drawn) => drawn > 0, `nothing drawn: ${of}`);
+        for (const labels of await panel.evaluate(labelsIn)) {
+          for (const { text, log10 } of labels) {
+            const said = log10Of(text);
+            assert.ok(said === log10 || Math.abs(said - log10) < 0.003, `${of}: '${text}' stands at 10^${log10}`);
+            seen += 1;
+          }
+          assert.equal(new Set(labels.map(({ text }) => text)).size, labels.length, `${of}: ${labels.map(({ text }) => text)}`);
+        }
+      }
+    }
+    assert.ok(seen > 0);
     assert.deepEqual(complaints, []);
     await page.close();
   });

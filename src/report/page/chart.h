@@ -80,7 +80,17 @@ std::vector<Series> variant_series(const std::vector<std::string>& variants);
 // Powers of ten down to a logarithm: 0, -1, -3, -10, -30 ...
 std::vector<double> power_ticks(double lowest, double highest);
 
-// The expression of a label that is a power of ten of the tick's value.
-std::string power_label();
+// Ticks of an axis of logarithms that spans less than two powers of ten, at round values (0.2, 0.3, 0.5, 1), and how
+// many digits tell their labels apart. No ticks on longer axes: whole powers do there.
+struct PowerTicks {
+  std::vector<double> ticks;
+  int digits = 3;
+};
+PowerTicks narrow_power_ticks(double lowest, double highest);
+
+// Expressions of labels: of an axis of logarithms, the value itself, right at any tick (10⁻¹², 0.32 for -0.5,
+// 3.2·10⁻¹³); of a logarithmic axis of values the same.
+std::string power_label(int digits = 3);
+std::string value_label();
 
 }  // namespace rankfall

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,29 +19,37 @@ namespace rankfall {
 namespace {
 
 struct Command {
-  std::string_view title, intro;
+  std::string_view name, title, intro;
   Figures (*figures)(const Result&, const FigureContext&);
 };
 
-const std::map<std::string, Command, std::less<>> kCommands = {
-    {"measure", {"Residuals by layer", "What is left of the differences between tokens.", measure_figures}},
-    {"collapse", {"The exact collapse", "The same residuals, tracked exactly at any depth.", collapse_figures}},
-    {"paths", {"Paths", "The network as a sum over paths, one head or the skip in each block.", path_figures}},
-    {"counts", {"Path lengths", "How many paths of each length there are.", count_figures}},
-    {"bounds", {"Theory against measurement", "Every bound beside what it bounds.", bound_figures}},
-    {"audit", {"The audit", "Every claim of the theory, tried.", audit_figures}},
-    {"effectiveness", {"What paths of each length can do", "Accuracy on the tasks.", effectiveness_figures}},
-    {"circle", {"Recurrence", "One block applied again and again.", circle_figures}},
-    {"train", {"Training", "Curves of the training.", training_figures}},
-    {"lowrank", {"Low rank", "How far attention is of low rank, and what cheaper attention does.", lowrank_figures}},
-    {"layer_costs", {"Costs of a layer", "Time and memory of each kind of attention.", cost_figures}},
-    {"agreement", {"Agreement with the paper", "The published numbers beside ours.", agreement_figures}},
+// In the order of the page: what is measured, why, what it means, and the numbers behind.
+constexpr Command kCommands[] = {
+    {"agreement", "Agreement with the paper", "The published numbers beside ours.", agreement_figures},
+    {"measure", "Residuals by layer", "What is left of the differences between tokens.", measure_figures},
+    {"collapse", "The exact collapse", "The same residuals, tracked exactly at any depth.", collapse_figures},
+    {"bounds", "Theory against measurement", "Every bound beside what it bounds.", bound_figures},
+    {"paths", "Paths", "The network as a sum over paths, one head or the skip in each block.", path_figures},
+    {"counts", "Path lengths", "How many paths of each length there are.", count_figures},
+    {"effectiveness", "What paths of each length can do", "Accuracy on the tasks.", effectiveness_figures},
+    {"circle", "Recurrence", "One block applied again and again.", circle_figures},
+    {"train", "Training", "Curves of the training.", training_figures},
+    {"lowrank", "Low rank", "How far attention is of low rank, and what cheaper attention does.", lowrank_figures},
+    {"layer_costs", "Costs of a layer", "Time and memory of each kind of attention.", cost_figures},
+    {"audit", "The audit", "Every claim of the theory, tried.", audit_figures},
 };
 
-std::int64_t order_of(const Result& result) {
+const Command* command_of(const Result& result) {
+  const auto* command = std::ranges::find(kCommands, result.command, &Command::name);
+  return command == std::end(kCommands) ? nullptr : command;
+}
+
+// Parts of a reproduction come first, in their own order; then commands in that of the table, then strangers.
+std::pair<std::int64_t, std::ptrdiff_t> order_of(const Result& result) {
   const ManifestValue* value = find(result.manifest, "part_order");
   const auto* number = value ? std::get_if<std::int64_t>(value) : nullptr;
-  return number ? *number : INT64_MAX;
+  const Command* command = command_of(result);
+  return {number ? *number : INT64_MAX, (command ? command : std::end(kCommands)) - std::begin(kCommands)};
 }
 
 // Results that share a section: a part of a reproduction stands alone, others are put together by command.
@@ -86,18 +97,17 @@ Result merged(const Group& group) {
 }
 
 Section section_of(const Group& group, const Result& result, std::size_t number) {
-  const auto command = kCommands.find(result.command);
-  const bool known = command != kCommands.end();
+  const Command* command = command_of(result);
   Section section;
   const std::string title = text_of(result.manifest, "part_title"), intro = text_of(result.manifest, "part_intro");
   const std::string part = text_of(result.manifest, "part");
   const bool plain =
       !part.empty() && part.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
   section.id = plain && part.size() <= 40 ? part : fmt::format("s{}", number);
-  section.title = !title.empty() ? title : known ? std::string(command->second.title) : result.command;
-  section.intro = !intro.empty() ? intro : known ? std::string(command->second.intro) : "";
+  section.title = !title.empty() ? title : command ? std::string(command->title) : result.command;
+  section.intro = !intro.empty() ? intro : command ? std::string(command->intro) : "";
   const FigureContext context{section.id, group.members.size() > 1};
-  section.figures = known ? command->second.figures(result, context) : plain_figures(result, context);
+  section.figures = command ? command->figures(result, context) : plain_figures(result, context);
   for (Figure& figure : section.figures) drop_empty_series(figure);
   return section;
 }

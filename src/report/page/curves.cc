@@ -104,9 +104,9 @@ Panel curve_panel(CurveChart chart) {
   LineChart lines;
   lines.x = axis_of("x", chart.x_title);
   if (chart.log_x) lines.x.scale = "log";
-  lines.x.whole = !chart.log_x;
   lines.x.ticks = chart.log_x ? log_ticks(chart.points) : whole_ticks(chart.points);
-  lines.x.format = "~d";
+  lines.x.whole = !chart.log_x && !lines.x.ticks.empty();
+  if (!lines.x.ticks.empty()) lines.x.format = "~d";  // rounds, so for whole ticks only
   lines.y = axis_of("value", chart.y_title);
   lines.y.domain = chart.domain;
   lines.series = chart.series;
@@ -135,13 +135,18 @@ Panel curve_panel(CurveChart chart) {
     lines.low = bands ? "low" : "";
     LineChart powers = lines;
     if (chart.zero) powers.y.zero = true;
-    powers.y.label = power_label();
+    if (any) {
+      const double high = chart.zero ? std::max(extent.high, 0.0) : extent.high;
+      const PowerTicks narrow = narrow_power_ticks(chart.zero ? std::min(extent.low, 0.0) : extent.low, high);
+      powers.y.ticks = narrow.ticks;
+      powers.y.label = power_label(narrow.digits);
+    }
     powers.y.whole = true;
-    powers.y.format = "~d";
     panel.views.emplace_back("powers of ten", line_spec(powers));
     if (any && (extent.low < kDeep || chart.deep)) {  // doubly exponential curves need the logarithm of the exponent
       powers.y.scale = "symlog";
       powers.y.ticks = power_ticks(extent.low, extent.high);
+      powers.y.label = power_label();
       powers.y.domain = {{1.3 * extent.low, std::max(extent.high, 0.0) + 0.5}};
       panel.views.insert(panel.views.begin(), {"log of the exponent", line_spec(powers)});
     }
@@ -155,7 +160,7 @@ Panel curve_panel(CurveChart chart) {
     log.low = bands ? "low_log" : "";
     log.y.scale = "log";
     log.y.domain.reset();
-    log.y.format = ".0e";
+    log.y.label = value_label();
     panel.views.insert(chart.log_first ? panel.views.begin() : panel.views.end(), {"log", line_spec(log)});
   }
   return panel;
