@@ -290,7 +290,7 @@ std::map<std::string, std::string> make_metadata(const Model& model, const Input
   add(manifest, "layers", fmt::format("{}", fmt::join(layout.states.kept(), ", ")));
   add(manifest, "positions", layout.tokens.all() ? "all" : fmt::format("{}", fmt::join(layout.tokens.kept(), ", ")));
   Provenance provenance;
-  provenance.add(model, inputs.source, size_of(inputs.samples));
+  provenance.add(model, options.input, inputs.source, size_of(inputs.samples));
   provenance.write(manifest);
   std::map<std::string, std::string> metadata;
   for (const auto& [key, value] : manifest.entries) metadata[key] = to_text(value);
@@ -342,7 +342,9 @@ Captured capture(const std::string& spec, const std::filesystem::path& file, con
   }
   captured.n_bytes = writer.n_bytes();
   captured.notes = model.notes;
-  captured.notes.insert(captured.notes.end(), inputs.notes.begin(), inputs.notes.end());
+  for (const auto& notes : {inputs.notes, notes_on_input(model, options.input)}) {
+    captured.notes.insert(captured.notes.end(), notes.begin(), notes.end());
+  }
   return captured;
 }
 

@@ -8,6 +8,7 @@
 #include "input/inputs.h"
 #include "model/memory.h"
 #include "model/split.h"
+#include "result/averaging.h"
 #include "result/manifest.h"
 #include <rankfall/collapse.h>
 #include <rankfall/error.h>
@@ -50,24 +51,25 @@ std::vector<std::string> notes_on(std::span<const Sample> samples) {
                       samples.size())};
 }
 
-Result empty_result(const CollapseOptions& options) {
+Manifest collapse_manifest(const CollapseOptions& options) {
   if (options.error_draws < 1) throw Error(ErrorKind::kUsage, "error_draws must be at least 1");
-  Result result{"collapse", run_manifest("f64, mean and residual apart", variants_of(options)), {}};
-  add(result.manifest, "error_draws", std::int64_t{options.error_draws});
-  return result;
+  Manifest manifest = run_manifest("f64, mean and residual apart", variants_of(options));
+  add(manifest, "error_draws", std::int64_t{options.error_draws});
+  add(manifest, "mean", std::string(words_of(Averaging::kLogarithms)));
+  return manifest;
 }
 
 }  // namespace
 
 Result collapse(const Model& model, std::span<const Sample> samples, const CollapseOptions& options) {
-  Result result = empty_result(options);
+  Result result{"collapse", collapse_manifest(options), {}};
   check_size(model, options, size_of(samples));
   add_rows(model, samples, variants_of(options), rows_of(options), options.progress, result);
   return result;
 }
 
 Result collapse(std::span<const std::string> models, const CollapseOptions& options) {
-  Result result = empty_result(options);
+  Result result{"collapse", collapse_manifest(options), {}};
   add(result.manifest, "seed", options.seed);
   if (options.depth) add(result.manifest, "depth", std::int64_t{*options.depth});
   OpenedModels opened =

@@ -16,6 +16,7 @@
 #include "analysis/provenance.h"
 #include "input/inputs.h"
 #include "model/memory.h"
+#include "result/averaging.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
 #include <rankfall/error.h>
@@ -170,7 +171,10 @@ std::vector<Cell> measure_variant(const Model& model, const Variant& variant, st
 }
 
 Manifest manifest_of(const MeasureOptions& options) {
-  return run_manifest(options.precision == Precision::kF32 ? "f32" : "f64", variants_or_paper(options.variants));
+  Manifest manifest =
+      run_manifest(options.precision == Precision::kF32 ? "f32" : "f64", variants_or_paper(options.variants));
+  add(manifest, "mean", std::string(words_of(Averaging::kArithmetic)));
+  return manifest;
 }
 
 }  // namespace
@@ -226,7 +230,8 @@ Result measure(std::span<const std::string> models, const MeasureOptions& option
     }
     InputOptions one = options.input;
     one.n_samples = 1;
-    provenance.add(model, from_file ? given.back().source : open_inputs(model.network, one, options.seed).source, size);
+    provenance.add(model, options.input,
+                   from_file ? given.back().source : open_inputs(model.network, one, options.seed).source, size);
     if (from_file) provenance.add_notes(given.back().notes);
   }
   provenance.write(result.manifest);

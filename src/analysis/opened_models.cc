@@ -27,7 +27,7 @@ OpenedModels open_models(std::span<const std::string> models, std::uint64_t seed
     job.inputs = open_inputs(network, input_for(job.model, input), seed);
     const InputSize size = size_of(job.inputs.samples);
     check(job.model, size);
-    opened.provenance.add(job.model, job.inputs.source, size);
+    opened.provenance.add(job.model, input, job.inputs.source, size);
     opened.provenance.add_notes(job.inputs.notes);
     opened.jobs.push_back(std::move(job));
   }

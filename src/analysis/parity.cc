@@ -266,7 +266,7 @@ void compare_model(const std::string& spec, const ParityOptions& options, Result
   if (!input_options.n_samples) input_options.n_samples = first.shape[1];
   const Inputs inputs = open_inputs(model.network, input_for(model, input_options), 0);
   const InputSize size = size_of(inputs.samples);
-  provenance.add(model, inputs.source, size);
+  provenance.add(model, input_options, inputs.source, size);
   provenance.add_notes(inputs.notes);
   for (const auto& [prefix, variant] : variants) {
     check_memory(apply(variant, model.network), {size.n_samples, size.n_tokens, sizeof(double), false, model.drawn});

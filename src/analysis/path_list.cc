@@ -93,7 +93,7 @@ void list_paths(const std::string& spec, const PathListOptions& options,
   add(result.manifest, "seed", options.seed);
   add(result.manifest, "paths", total.str());
   Provenance provenance;
-  provenance.add(model, inputs.source, size);
+  provenance.add(model, options.input, inputs.source, size);
   provenance.add_notes(inputs.notes);
   provenance.add_notes(path_notes(model, {options.variant}));
   provenance.write(result.manifest);

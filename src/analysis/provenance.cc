@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "linalg/blas_info.h"
 #include "result/manifest.h"
 #include <rankfall/parallel.h>
@@ -33,14 +35,25 @@ void add_numbers(Manifest& manifest, std::string_view key, const std::vector<std
 
 }  // namespace
 
-void Provenance::add(const Model& model, const std::string& input_source, const InputSize& size) {
+std::vector<std::string> notes_on_input(const Model& model, const InputOptions& input) {
+  if (model.drawn || input.from_file()) return {};
+  return {
+      fmt::format("{}: trained weights on random inputs, which are nothing like what it was trained on; give a text "
+                  "or other inputs of its own kind",
+                  model.name)};
+}
+
+void Provenance::add(const Model& model, const InputOptions& input, const std::string& input_source,
+                     const InputSize& size) {
   models_.push_back(model.name);
   weights_.emplace_back(model.drawn ? "drawn at initialisation, philox4x32-10" : "read from files");
   digests_.push_back(model.weights->digest());
   inputs_.push_back(input_source);
   samples_.push_back(std::to_string(size.n_samples));
   tokens_.push_back(tokens_text(size));
+  random_ = !input.from_file();
   add_notes(model.notes);
+  add_notes(notes_on_input(model, input));
 }
 
 void Provenance::add_notes(const std::vector<std::string>& notes) {
@@ -56,6 +69,7 @@ void Provenance::write(Manifest& manifest) const {
     add_texts(manifest, "weights_sha256", digests_);
   }
   add_texts(manifest, "input", inputs_);
+  rankfall::add(manifest, "random_input", random_);
   add_numbers(manifest, "samples", samples_);
   add_numbers(manifest, "tokens", tokens_);
   if (!notes_.empty()) rankfall::add(manifest, "notes", notes_);

@@ -11,6 +11,7 @@
 #include "report/number_text.h"
 #include "report/paint.h"
 #include "report/screen_text.h"
+#include "result/averaging.h"
 
 namespace rankfall {
 namespace {
@@ -77,24 +78,32 @@ class BlockWriter {
   }
 
   void title() {
-    const std::string dot = options_.unicode ? " · " : " - ";
+    const std::string dot = options_.unicode ? " · " : "; ";
     std::string about = metric_.words;
     if (!metric_.formula.empty()) about += ": " + metric_.formula;
     if (!block_.title.empty()) about = options_.unicode ? block_.title : to_ascii(block_.title);
     if (block_.by_head) about += dot + "mean over heads, lowest..highest";
     if (block_.by_seed) about += dot + "mean over seeds, lowest..highest";
-    if (block_.n) about += dot + fmt::format("n = {}", *block_.n);
+    const std::string of = !block_.n ? "" : block_.title.empty() ? counted() : fmt::format("n = {}", *block_.n);
 
     const std::string model = screen_name(block_.model, options_.unicode);
-    const int name_width = display_width(model);
-    // On one line if it fits, else the model above.
-    if (name_width > 0 && name_width + 2 + display_width(about) > options_.width) {
-      line(paint_(Colour::kBold, fit_if_longer(model)));
-      for (const auto& part : wrap(about, options_.width - 2, options_.unicode))
-        line("  " + paint_(Colour::kDim, part));
-    } else {
-      line(paint_(Colour::kBold, model) + (model.empty() ? "" : "  ") + paint_(Colour::kDim, about));
+    const std::string whole = of.empty() ? about : about + dot + of;
+    // On one line if it fits; else the formula has one of its own below the model.
+    if (model.empty() || display_width(model) + 2 + display_width(whole) <= options_.width) {
+      line(paint_(Colour::kBold, model) + (model.empty() ? "" : "  ") + paint_(Colour::kDim, whole));
+      return;
     }
+    const bool beside = display_width(model) + 2 + display_width(of) <= options_.width;
+    line(paint_(Colour::kBold, fit_if_longer(model)) + (beside && !of.empty() ? "  " + paint_(Colour::kDim, of) : ""));
+    for (const auto& part : wrap(beside ? about : whole, options_.width - 2, options_.unicode)) {
+      line("  " + paint_(Colour::kDim, part));
+    }
+  }
+
+  // "arithmetic mean over 32 samples": the same quantity has another mean elsewhere, and seeds are no samples.
+  std::string counted() const {
+    return fmt::format("{} over {} {}{}", words_of(averaging_of(block_.metric)), *block_.n,
+                       block_.over_seeds ? "seed" : "sample", *block_.n == 1 ? "" : "s");
   }
 
   std::string fit_if_longer(const std::string& text) const {

@@ -45,6 +45,7 @@ struct Draft {
     }
     layers.insert(*row.layer);
     n.insert(row.n);
+    block.over_seeds = block.over_seeds || row.kind == "seeds";
     if (row.seed) seeds.insert(*row.seed);
 
     LayerCell& cell = cells[it->second][*row.layer];

@@ -32,6 +32,7 @@ struct LayerBlock {
   std::vector<Index> layers;                  // ascending
   std::vector<std::vector<LayerCell>> cells;  // [variant][layer]
   std::optional<Index> n;                     // if all rows have the same
+  bool over_seeds = false;                    // n counts seeds, otherwise samples
   std::vector<LayerSentence> sentences;       // what is found, by variant; may be empty
 
   // For blocks of something else than layers by variants; empty: as above.

@@ -75,6 +75,26 @@ std::vector<LayerSentence> sentences_for(const LayerBlock& block, const Result& 
   return any ? sentences : std::vector<LayerSentence>{};
 }
 
+// "32 samples of 128 tokens, random, uniform": what the numbers are about; empty where a result does not say.
+std::string input_words(const Manifest& manifest, bool unicode) {
+  const auto text = [&](std::string_view key) -> std::string {
+    const ManifestValue* value = find(manifest, key);
+    if (!value) return "";
+    if (const auto* number = std::get_if<std::int64_t>(value)) return fmt::format("{}", *number);
+    if (const auto* list = std::get_if<std::vector<std::string>>(value)) {
+      return screen_name(fmt::format("{}", fmt::join(*list, "/")), unicode);  // one for each model
+    }
+    const auto* name = std::get_if<std::string>(value);
+    return name ? screen_name(*name, unicode) : "";
+  };
+  const std::string samples = text("samples"), tokens = text("tokens"), input = text("input");
+  if (samples.empty() || tokens.empty() || input.empty()) return "";
+  const ManifestValue* random = find(manifest, "random_input");
+  const bool equal = random && std::holds_alternative<bool>(*random) && std::get<bool>(*random);
+  return fmt::format("Input: {} sample{} of {}{} tokens, {}", samples, samples == "1" ? "" : "s",
+                     equal ? "" : "at most ", tokens, input);
+}
+
 std::string plural(std::size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
 // Commands whose results have tables of their own.
@@ -95,11 +115,16 @@ std::string to_table(const Result& result, const TableOptions& given) {
   if (!rows.empty() && std::ranges::all_of(rows, [](const Row* row) { return row->metric == "token"; })) {
     return token_lines(rows, options);
   }
+  std::string head;
+  if (const std::string input = input_words(result.manifest, options.unicode); !input.empty()) {
+    for (const auto& line : wrap(input, options.width, options.unicode)) head += paint(Colour::kDim, line) + '\n';
+    head += '\n';
+  }
   if (const auto tables = kTables.find(result.command); tables != kTables.end() && options.metrics.empty()) {
     std::string out = tables->second(result, options);
     if (!out.empty()) {
       if (result.command == "agreement") return out;  // printed by a command that has no --format
-      return out + (out.ends_with("\n\n") ? "" : "\n") +
+      return head + out + (out.ends_with("\n\n") ? "" : "\n") +
              paint(Colour::kDim, fmt::format("all {} with --format csv or json", plural(result.rows.size(), "row"))) +
              '\n';
     }
@@ -113,7 +138,7 @@ std::string to_table(const Result& result, const TableOptions& given) {
     rows = std::move(chosen);
   }
 
-  std::string out;
+  std::string out = head;
   std::set<std::string_view> shown;
   bool any_floor = false;
   for (const Row* row : rows) {

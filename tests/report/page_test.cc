@@ -1,12 +1,17 @@
 #include "report/page/page.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "report/page/chart.h"
 #include "report/page/figures.h"
 #include "report/page_samples.h"
 #include "result/manifest.h"
@@ -147,7 +152,7 @@ TEST(Page, TheSummarySaysWhatDiesAndWhatLives) {
   EXPECT_EQ(page.summary[1].question, "What prevents it?");
   EXPECT_THAT(page.summary[1].answer, HasSubstr("the full transformer 0.56 (bert);"));
   EXPECT_EQ(page.summary.back().question, "Does it agree with the paper?");
-  EXPECT_THAT(page.summary.back().answer, HasSubstr("the one comparison"));
+  EXPECT_THAT(page.summary.back().answer, HasSubstr("1 of 1 comparisons meet their criterion. 01 one: agrees."));
 }
 
 TEST(Page, LowRankHasItsFigures) {
@@ -204,6 +209,88 @@ TEST(Page, PartsOfAReproductionAreSectionsInTheirOrder) {
   const PageContent page = compose_page({{"b", second}, {"a", first}}, {});
   ASSERT_EQ(page.sections.size(), 2U);
   EXPECT_EQ(page.sections[0].title, "Figure 5");
+}
+
+TEST(Page, SectionsHaveOneOrderWhateverThatOfTheFiles) {
+  std::vector<NamedResult> files = all_results();
+  const auto titles = [&] {
+    std::vector<std::string> out;
+    for (const Section& section : compose_page(files, {}).sections) out.push_back(section.title);
+    return out;
+  };
+  const std::vector<std::string> order = titles();
+  std::ranges::reverse(files);
+  EXPECT_EQ(titles(), order);
+  ASSERT_GT(order.size(), 3U);
+  EXPECT_EQ(order[1], "Residuals by layer");
+  EXPECT_EQ(order[2], "The exact collapse");
+  EXPECT_EQ(order.back(), "parity") << "a command without figures of its own comes last";
+}
+
+// The y axis of a panel's first view.
+Json y_axis(const Panel& panel) { return panel.views.at(0).second.at("layer").at(0).at("encoding").at("y").at("axis"); }
+
+TEST(Page, LabelsOfPowersDoNotRound) {
+  Result shallow;
+  shallow.command = "collapse";
+  for (Index layer = 0; layer < 3; ++layer) {
+    Row one = row("gpt", "san", "log10_relative_residual.composite", -0.25 * static_cast<double>(layer));
+    one.kind = "exact";
+    one.layer = layer;
+    shallow.rows.push_back(one);
+  }
+  const PageContent page = compose_page({{"a", shallow}}, {});
+  const Json axis = y_axis(page.sections.at(0).figures.at(0).panels.at(0));
+  EXPECT_FALSE(axis.contains("format")) << "~d would round the exponent -0.5 to -1";
+  std::vector<double> values;
+  for (const Json& tick : axis.at("values")) values.push_back(std::pow(10, tick.get<double>()));
+  EXPECT_THAT(values, testing::Pointwise(testing::DoubleNear(1e-12), {0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0}));
+}
+
+TEST(Page, TicksOfNarrowRangesAreRoundAndToldApart) {
+  EXPECT_TRUE(narrow_power_ticks(-5, 0).ticks.empty()) << "whole powers";
+  EXPECT_EQ(narrow_power_ticks(-1.5, 0).ticks.size(), 6U) << "0.05, 0.1, 0.2, 0.3, 0.5, 1";
+  for (const auto& [low, high] : {std::pair(-1e-4, 0.0), {-0.01, 0.0}, {-0.7, -0.1}, {-12.3, -12.2}, {-0.5, -0.5}}) {
+    const PowerTicks found = narrow_power_ticks(low, high);
+    ASSERT_GE(found.ticks.size(), low < high ? 3U : 1U) << low;
+    std::set<std::string> labels;
+    for (const double tick : found.ticks) {
+      EXPECT_GE(tick, low - 1e-9);
+      EXPECT_LE(tick, high + 1e-9);
+      labels.insert(fmt::format("{:.{}g}", std::pow(10, tick), found.digits));
+    }
+    EXPECT_EQ(labels.size(), found.ticks.size()) << low;
+  }
+}
+
+TEST(Page, BothKindsOfMeanAreNamed) {
+  const PageContent page = compose_page(all_results(), {});
+  const Figure* arithmetic = find_figure(page, "Relative residual");
+  const Figure* geometric = find_figure(page, "The exact residual");
+  ASSERT_TRUE(arithmetic && geometric);
+  EXPECT_THAT(arithmetic->notes, testing::Contains(HasSubstr("arithmetic mean over 32 samples")));
+  EXPECT_THAT(geometric->notes, testing::Contains(HasSubstr("mean of the logarithms over samples")));
+  EXPECT_THAT(geometric->panels.at(0).data.columns,
+              testing::Contains(testing::Field(&PageColumn::title, HasSubstr("geometric mean"))));
+}
+
+TEST(Page, AgreementSaysItsWorstDistanceAndIsNotGreenForOneDraw) {
+  const auto answer = [](const char* kind) {
+    Result result;
+    result.command = "agreement";
+    for (const char* metric : {"agreement.verdict", "agreement.worst"}) {
+      Row one = row("", "", metric, 0.083);
+      one.claim = "Figure 2, ALBERT";
+      one.kind = kind;
+      one.status = Status::kAgrees;
+      one.verdict = "worst distance 0.083, allowed 0.1";
+      result.rows.push_back(one);
+    }
+    return compose_page({{"a", result}}, {}).summary.at(0);
+  };
+  EXPECT_THAT(answer("").answer, HasSubstr("Figure 2, ALBERT: agrees, worst distance 0.083, allowed 0.1."));
+  EXPECT_EQ(answer("").tone, Tone::kGood);
+  EXPECT_EQ(answer("one_draw").tone, Tone::kNeutral);
 }
 
 TEST(Page, IndicesBeyondAnyNetworkCostNothing) {

@@ -41,9 +41,36 @@ Result table_example() {
   return result;
 }
 
+TEST(Table, SaysWhatTheNumbersAreAbout) {
+  Result result = table_example();
+  add(result.manifest, "input", "random, uniform");
+  add(result.manifest, "random_input", true);
+  add(result.manifest, "samples", std::int64_t{32});
+  add(result.manifest, "tokens", std::int64_t{74});
+  EXPECT_THAT(to_table(result), testing::StartsWith("Input: 32 samples of 74 tokens, random, uniform\n\nbert"));
+  add(result.manifest, "input", "a\x1b[31m.txt");
+  add(result.manifest, "random_input", false);
+  add(result.manifest, "samples", std::int64_t{1});
+  const std::string table = to_table(result);
+  EXPECT_THAT(table, testing::StartsWith("Input: 1 sample of at most 74 tokens, a"));
+  EXPECT_THAT(table, Not(HasSubstr("\x1b")));
+}
+
+TEST(Table, NamesTheMeanAndWhatItIsOver) {
+  Result result = table_example();
+  for (Row& one : result.rows) one.kind = "seeds";
+  EXPECT_THAT(to_table(result), HasSubstr("arithmetic mean over 32 seeds"));
+  for (Row& one : result.rows) {
+    one.kind = "exact";
+    if (one.metric == kRelative) one.metric = "log10_relative_residual.composite";
+  }
+  EXPECT_THAT(to_table(result), HasSubstr("mean of the logarithms over 32 samples"));
+}
+
 TEST(Table, ShowsAtAGlanceWhoIsDead) {
   EXPECT_EQ(to_table(table_example()),
-            R"(bert  relative residual: ‖X − 1·mean‖ / ‖X‖, composite norm √(‖·‖₁ ‖·‖∞) · n = 32
+            R"(bert  arithmetic mean over 32 samples
+  relative residual: ‖X − 1·mean‖ / ‖X‖, composite norm √(‖·‖₁ ‖·‖∞)
 
 layer  full                          san
     0  0.600 ████████████             0.600  ████████████
@@ -119,7 +146,7 @@ TEST(Table, PrintsEveryLayer) {
   for (Index layer = 0; layer <= 200; ++layer) result.rows.push_back(row("m", "full", layer, kRelative, 0.5));
   result.rows.push_back(row("m", "full", std::numeric_limits<Index>::max(), kRelative, 0.5));
   const std::string text = to_table(result);
-  EXPECT_EQ(std::ranges::count(text, '\n'), 202 + 7);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 202 + 8);
   EXPECT_THAT(text, HasSubstr("9223372036854775807  0.500"));
 }
 

@@ -7,6 +7,7 @@
 #include "report/page/curves.h"
 #include "report/page/figures.h"
 #include "report/table_text.h"
+#include "result/averaging.h"
 
 namespace rankfall {
 namespace {
@@ -103,7 +104,7 @@ Figures collapse_figures(const Result& result, const FigureContext& context) {
   for (const std::string& model : models.list()) {
     CurveChart chart = depth_chart(result, model, kMetric, exact.series);
     chart.deep = deep;  // one view for all models, or they cannot be compared
-    chart.y_title = "relative residual";
+    chart.y_title = "relative residual (geometric mean)";
     chart.is_log10 = true;
     chart.sources = {"exact", "float32", "float64"};
     chart.source_title = "arithmetic";
@@ -114,7 +115,9 @@ Figures collapse_figures(const Result& result, const FigureContext& context) {
     exact.panels.push_back(curve_panel(std::move(chart)));
 
     CurveChart exponents = depth_chart(result, model, "local_exponent", exact.series);
-    if (exponents.points.empty()) continue;
+    // A network that does not collapse has none that mean anything.
+    if (std::ranges::none_of(exponents.points, [](const CurvePoint& point) { return point.value.has_value(); }))
+      continue;
     exponents.y_title = "local exponent";
     exponents.only_linear = true;
     const bool usual = std::ranges::all_of(exponents.points, [](const CurvePoint& point) {
@@ -125,6 +128,10 @@ Figures collapse_figures(const Result& result, const FigureContext& context) {
     rate.panels.push_back(curve_panel(std::move(exponents)));
   }
   exact.tables.push_back(decay_table(result));
+  exact.notes.push_back(fmt::format(
+      "Each point is the {} over samples, that is the logarithm of the geometric mean; the arithmetic mean of the same "
+      "samples, which other figures show, is larger.",
+      words_of(averaging_of(kMetric))));
   exact.notes.emplace_back("Composite norm √(‖·‖₁ ‖·‖∞); math.md says how the residual is kept apart from the mean.");
   Figures figures;
   if (!exact.panels.empty()) figures.push_back(std::move(exact));

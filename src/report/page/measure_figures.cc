@@ -14,6 +14,7 @@
 #include "report/page/curves.h"
 #include "report/page/figures.h"
 #include "report/table_text.h"
+#include "result/averaging.h"
 #include "result/row.h"
 #include "result/summary.h"
 
@@ -41,6 +42,7 @@ struct MetricCurves {
   Names variants;
   std::vector<CurvePoint> points;
   bool published = false;
+  bool over_seeds = false;
 };
 
 CurvePoint point_of(const Row& row, const std::string& series) {
@@ -62,7 +64,7 @@ std::vector<MetricCurves> curves_of(const Result& result, const Rows& rows) {
   for (const Row* row : rows) {
     if (!is_layer_row(*row) || row->head || row->metric.starts_with("published.")) continue;
     const auto [place, is_new] = places.try_emplace({row->model, row->metric}, out.size());
-    if (is_new) out.push_back({row->model, row->metric, {}, {}, false});
+    if (is_new) out.push_back({row->model, row->metric, {}, {}, false, row->kind == "seeds"});
     MetricCurves& curves = out[place->second];
     curves.variants.add(row->variant);
     curves.points.push_back(point_of(*row, row->variant));
@@ -120,8 +122,9 @@ std::vector<std::string> notes_of(const MetricCurves& curves, const std::string&
     bands = bands || point.low;
   }
   if (n.size() == 1 && *n.begin()) {
-    notes.push_back(bands ? fmt::format("Bands: one standard deviation over n = {}.", **n.begin())
-                          : fmt::format("n = {}.", **n.begin()));
+    notes.push_back(fmt::format("Each point is the {} over {} {}{}{}.", words_of(averaging_of(curves.metric)),
+                                **n.begin(), curves.over_seeds ? "seed" : "sample", **n.begin() == 1 ? "" : "s",
+                                bands ? "; bands are one standard deviation" : ""));
   }
   if (floor) {
     notes.push_back(fmt::format(
