@@ -54,7 +54,14 @@ NamedResult read_result(const std::filesystem::path& file) {
         fmt::format("{}: the manifest of a CSV file, without rows; a report needs the result as JSON (-o FILE.json)",
                     file.string()));
   }
-  return {file.stem().string(), from_json(read_text(file), file.string())};
+  const std::string text = read_text(file);
+  const auto begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos || text[begin] != '{') {
+    throw Error(
+        ErrorKind::kInput,
+        fmt::format("{}: is not a result; a report needs what a command wrote with -o FILE.json", file.string()));
+  }
+  return {file.stem().string(), from_json(text, file.string())};
 }
 
 }  // namespace rankfall::cli

@@ -116,6 +116,9 @@ ArrayFile::ArrayFile(const std::filesystem::path& path, std::size_t rank, std::o
     npy_ = {npy.dtype, npy.shape, npy.bytes, npy.keep};
   } else if (first_character(bytes) == '[' || path.extension() == ".json") {
     json_ = std::make_shared<JsonLists>(read_json_lists(path, rank, n_kept.value_or(0)));
+  } else if (constexpr std::size_t kHeader = 8;
+             kind.empty() && (bytes.size() <= kHeader || bytes[kHeader] != std::byte{'{'})) {
+    throw input_error(where_, "is neither safetensors, NumPy (.npy) nor JSON");
   } else {
     safetensors_ = SafetensorsFile::open(path);
   }

@@ -39,13 +39,16 @@ class TrackedCharacter {
   const char** read_;
 };
 
-// nlohmann's text is "[json.exception.parse_error.101] parse error at line 1, column 2: REASON"; others lack the place.
-std::string_view reason(std::string_view text) {
-  if (const auto bracket = text.find("] "); bracket != text.npos) text.remove_prefix(bracket + 2);
-  if (text.starts_with("parse error at ")) {
-    if (const auto colon = text.find(": "); colon != text.npos) text.remove_prefix(colon + 2);
+// The only part of the parser's own text that helps: what is wrong inside a string or number, as in "... invalid
+// string: forbidden character after backslash; last read: ...".
+std::string_view detail(std::string_view text) {
+  for (const std::string_view kind : {"invalid string: ", "invalid number; "}) {
+    const auto begin = text.find(kind);
+    if (begin == text.npos) continue;
+    text.remove_prefix(begin + kind.size());
+    return text.substr(0, text.find("; last read"));
   }
-  return text;
+  return "";
 }
 
 }  // namespace
@@ -64,9 +67,16 @@ void JsonEvents::parse() {
   nlohmann::json::sax_parse(first, last, static_cast<nlohmann::json_sax<nlohmann::json>*>(this));
 }
 
-bool JsonEvents::parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& e) {
+bool JsonEvents::parse_error(std::size_t position, const std::string& last_token, const nlohmann::json::exception& e) {
+  constexpr int kNumberTooLarge = 406;
   // `position` counts the characters read, so the offending one is the last of them.
-  fail_at(position > 0 ? position - 1 : 0, "not valid JSON: " + printable(reason(e.what()), 300));
+  const std::size_t offset = position > 0 ? position - 1 : 0;
+  const std::string_view inside = detail(e.what());
+  fail_at(offset, "not valid JSON: " + (e.id == kNumberTooLarge ? std::string("a number beyond the range of doubles")
+                                        : position > text_.size() || text_.find_first_not_of(" \t\r\n") == text_.npos
+                                            ? std::string("it ends too soon")
+                                        : !inside.empty() ? printable(inside, 200)
+                                                          : "unexpected " + in_quotes(last_token)));
 }
 
 bool JsonEvents::enter(bool object) {
