@@ -10,6 +10,7 @@
 #include "linalg/norms.h"
 #include "linalg/spectra.h"
 #include <rankfall/error.h>
+#include <rankfall/suggestion.h>
 
 namespace rankfall {
 namespace {
@@ -116,10 +117,13 @@ std::vector<std::size_t> select_metrics(const std::vector<std::string>& asked) {
       }
     }
     if (known) continue;
-    std::string names;
-    for (const MetricName& metric : metric_names())
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", metric.name);
-    throw Error(ErrorKind::kUsage, fmt::format("--metrics {}: unknown metric, expected one of {}", name, names));
+    std::vector<std::string> names;
+    for (const MetricName& metric : metric_names()) names.push_back(metric.name);
+    // Forty names bury the one that was meant: they are listed only where none is near.
+    const std::string meant = did_you_mean(name, names);
+    throw Error(ErrorKind::kUsage,
+                fmt::format("--metrics {}: unknown metric{}", name,
+                            meant.empty() ? fmt::format(", expected one of {}", fmt::join(names, ", ")) : meant));
   }
   return {chosen.begin(), chosen.end()};
 }

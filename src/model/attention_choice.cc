@@ -9,6 +9,7 @@
 #include "model/low_rank_head.h"
 #include <rankfall/attention.h>
 #include <rankfall/error.h>
+#include <rankfall/suggestion.h>
 
 namespace rankfall {
 namespace {
@@ -131,7 +132,10 @@ AttentionChoice attention_named(std::string_view text) {
   const std::string_view name = text.substr(0, colon);
   const auto* kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return name == k.name; });
   if (kind == kKinds.end()) {
-    throw usage(text, fmt::format("expected one of {}", fmt::join(attention_names(), ", ")));
+    std::vector<std::string> names;
+    for (const Kind& known : kKinds) names.emplace_back(known.name);
+    throw usage(text,
+                fmt::format("expected one of {}{}", fmt::join(attention_names(), ", "), did_you_mean(name, names)));
   }
   std::array<std::int64_t, 5> values{};
   std::array<bool, 5> given{};

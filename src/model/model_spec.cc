@@ -16,6 +16,7 @@
 #include "model/presets.h"
 #include <rankfall/error.h>
 #include <rankfall/model.h>
+#include <rankfall/suggestion.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {
@@ -59,12 +60,6 @@ constexpr std::array kSanKeys = {
     SanKey{"init", "init", SanKey::kText},
 };
 
-std::string san_key_names() {
-  std::string names;
-  for (const SanKey& key : kSanKeys) names += fmt::format("{}{}", names.empty() ? "" : ", ", key.key);
-  return names;
-}
-
 nlohmann::json san_value(std::string_view spec, const SanKey& key, std::string_view text) {
   if (key.kind == SanKey::kText) return std::string(text);
   if (key.kind == SanKey::kFlag) {
@@ -85,6 +80,12 @@ nlohmann::json san_value(std::string_view spec, const SanKey& key, std::string_v
   throw usage_error(spec, fmt::format("{}={}, expected a number", key.key, text));
 }
 
+std::vector<std::string> preset_specs() {
+  std::vector<std::string> specs = preset_names();
+  for (std::string& name : specs) name += kInitSuffix;
+  return specs;
+}
+
 // A model that is neither a preset nor a specification: a directory, or a mistake.
 Model open_path(std::string_view spec, bool ignore_unused) {
   const std::filesystem::path path = spec;
@@ -97,17 +98,24 @@ Model open_path(std::string_view spec, bool ignore_unused) {
                             "{}?",
                             spec, folder.string()));
   }
-  if (preset_config(spec)) throw usage_error(spec, fmt::format("did you mean {}@init?", spec));
+  if (const auto hub = preset_hub_name(spec)) {
+    // Who names a released model wants its trained weights; the untrained ones come second.
+    throw usage_error(spec,
+                      fmt::format("no such directory. Trained weights are read from a directory with config.json and "
+                                  "model.safetensors: `hf download {} --local-dir {}` makes one. {}@init is the same "
+                                  "architecture with random weights, untrained",
+                                  *hub, spec, spec));
+  }
   const bool is_path = spec.starts_with('/') || spec.starts_with('.') || spec.starts_with('~') || spec.ends_with('/');
   if (is_path) {
     throw Error(ErrorKind::kInput,
                 fmt::format("{}: no such directory; expected one with config.json and model.safetensors", spec));
   }
   throw usage_error(spec,
-                    fmt::format("expected a directory with config.json and model.safetensors, a specification such as "
-                                "san:layers=12,heads=12,dim=768, or a preset: {}@init. Nothing is downloaded: `hf "
-                                "download NAME --local-dir DIR` gets a model from the hub",
-                                fmt::join(preset_names(), "@init, ")));
+                    fmt::format("no such directory; expected one with config.json and model.safetensors, a "
+                                "specification such as san:layers=12,heads=12,dim=768, or a preset: {}@init. Nothing "
+                                "is downloaded: `hf download NAME --local-dir DIR` gets a model from the hub{}",
+                                fmt::join(preset_names(), "@init, "), did_you_mean(spec, preset_specs())));
 }
 
 }  // namespace
@@ -122,7 +130,10 @@ nlohmann::json san_config(std::string_view spec) {
     const std::string_view name = item.substr(0, equals);
     const auto* key = std::find_if(kSanKeys.begin(), kSanKeys.end(), [&](const SanKey& k) { return name == k.key; });
     if (key == kSanKeys.end() || equals == std::string_view::npos) {
-      throw usage_error(spec, fmt::format("'{}', expected KEY=VALUE with a key of: {}", item, san_key_names()));
+      std::vector<std::string> keys;
+      for (const SanKey& known : kSanKeys) keys.emplace_back(known.key);
+      throw usage_error(spec, fmt::format("'{}', expected KEY=VALUE with a key of: {}{}", item, fmt::join(keys, ", "),
+                                          did_you_mean(name, keys)));
     }
     if (config.contains(key->config_key)) throw usage_error(spec, fmt::format("'{}' is given twice", name));
     config[key->config_key] = san_value(spec, *key, item.substr(equals + 1));
@@ -165,8 +176,8 @@ std::optional<Config> drawn_config(std::string_view spec, std::optional<Index> n
     const auto file = std::filesystem::path(name) / "config.json";
     return config(read_json_file(file), file.string(), ErrorKind::kInput);
   }
-  throw usage_error(spec, fmt::format("no such preset, expected one of {}, or a directory with config.json",
-                                      fmt::join(preset_names(), ", ")));
+  throw usage_error(spec, fmt::format("no such preset, expected one of {}, or a directory with config.json{}",
+                                      fmt::join(preset_names(), ", "), did_you_mean(spec, preset_specs())));
 }
 
 }  // namespace

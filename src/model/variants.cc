@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <rankfall/error.h>
+#include <rankfall/suggestion.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {
@@ -117,9 +118,9 @@ Variant variant_without(std::string_view parts) {
                  : part == "norm"     ? &variant.removed.norm
                                       : nullptr;
     if (!flag) {
-      throw Error(
-          ErrorKind::kUsage,
-          fmt::format("--without {}: unknown part '{}', expected attn_skip, mlp, mlp_skip or norm", parts, part));
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("--without {}: unknown part '{}', expected attn_skip, mlp, mlp_skip or norm{}", parts,
+                              part, did_you_mean(part, {"attn_skip", "mlp", "mlp_skip", "norm"})));
     }
     if (*flag) throw Error(ErrorKind::kUsage, fmt::format("--without {}: '{}' is named twice", parts, part));
     *flag = true;
@@ -141,9 +142,10 @@ Variant variant_named(std::string_view name) {
   if (name == "san+mlp") return labelled({.attn_skip = true, .mlp_skip = true});
   if (name == "san+skip") return labelled({.mlp = true});
   if (name == "no-norm") return labelled({.norm = true});
-  throw Error(ErrorKind::kUsage, fmt::format("--variant {}: unknown variant, expected full, san, san+mlp, san+skip or "
-                                             "no-norm; --without takes any combination of parts",
-                                             name));
+  throw Error(ErrorKind::kUsage,
+              fmt::format("--variant {}: unknown variant, expected full, san, san+mlp, san+skip or "
+                          "no-norm; --without takes any combination of parts{}",
+                          name, did_you_mean(name, {"full", "san", "san+mlp", "san+skip", "no-norm"})));
 }
 
 std::vector<Variant> paper_variants(bool as_published) {

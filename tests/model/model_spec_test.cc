@@ -66,10 +66,14 @@ TEST(ModelSpec, ImpossibleSpecificationsAreRefused) {
     const char* spec;
     const char* says;
   } cases[] = {
-      {"bert-base", "did you mean bert-base@init?"},
+      {"bert-base",
+       "directory with config.json and model.safetensors: `hf download google-bert/bert-base-cased "
+       "--local-dir bert-base` makes one. bert-base@init is the same architecture with random weights"},
+      {"brt-base@init", "did you mean 'bert-base@init'?"},
+      {"san:layer=2,heads=1,dim=8", "did you mean 'layers'?"},
       {"gpt9@init", "no such preset"},
-      {"nonsense", "expected a directory"},
-      {"", "expected a directory"},
+      {"nonsense", "expected one with config.json"},
+      {"", "expected one with config.json"},
       {"@init", "no such preset"},
       {"san:", "'layers' is missing"},
       {"san:layers=1,heads=1", "'dim' is missing"},
