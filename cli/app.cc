@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "cli/manual.h"
+#include "cli/progress.h"
 #include "cli/streams.h"
+#include "cli/usage_errors.h"
 #include <rankfall/error.h>
 #include <rankfall/mapped_files.h>
 #include <rankfall/report.h>
@@ -73,17 +75,11 @@ bool describe(int argc, char** argv, CLI::App& app) {
 int run(int argc, char** argv, const char* name, const char* description, void (*add)(CLI::App& app)) {
   prepare_streams();
   std::signal(SIGXFSZ, SIG_IGN);  // a file beyond the limit is an error that is said, not the end
+  say_when_stopped();
   guard_mapped_files();
   CLI::App app{description, name};
-  app.set_version_flag("--version", RANKFALL_VERSION);
+  app.set_version_flag("-V,--version", RANKFALL_VERSION);
   app.require_subcommand(1);
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    std::string command = failed->get_name();
-    for (auto chosen = failed->get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands()) {
-      command += " " + chosen.front()->get_name();
-    }
-    return fmt::format("rankfall: {}\nTry '{} --help'.\n", for_terminal(error.what()), command);
-  });
   try {
     add(app);
     if (describe(argc, argv, app)) return 0;
@@ -92,8 +88,8 @@ int run(int argc, char** argv, const char* name, const char* description, void (
   } catch (const CLI::RuntimeError& error) {  // a subcommand's own exit code, all said already
     return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);  // prints help, version or the failure message
-    return code == 0 ? 0 : kUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // prints help or version
+    return fail(kUsage, [&] { return parse_failure(app, error); });
   } catch (const Error& error) {
     return fail(static_cast<int>(error.kind()), [&] { return error.what(); });
   } catch (const std::bad_alloc&) {

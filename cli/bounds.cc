@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/conditions.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -24,9 +25,8 @@ struct BoundsCommand {
 };
 
 void run(BoundsCommand& command) {
-  std::vector<Threshold> thresholds;
-  for (const std::string& text : command.fail_if) thresholds.push_back(parse_threshold(text));
   command.options.variants = chosen_variants(command.variants);
+  const auto thresholds = parse_conditions(command.fail_if, "bounds", command.options.variants);
   ProgressLine progress(command.output.quiet);
   command.options.progress = progress.callback();
   const Result result = bounds(command.models, command.options);
@@ -62,7 +62,7 @@ void add_bounds_command(CLI::App& app) {
   add_input_options(*sub, command->options.input);
   add_seed_option(*sub, command->options.seed);
   add_threads_option(*sub);
-  add_fail_if_option(*sub, command->fail_if);
+  add_fail_if_option(*sub, command->fail_if, "log10_tightness.dobrushin>0");
   add_output_options(*sub, command->output);
   sub->callback([command] { run(*command); });
 }

@@ -79,9 +79,10 @@ void add_capture_command(CLI::App& app) {
   add_precision_option(*sub, command->options.precision);
   add_threads_option(*sub);
   sub->add_flag("-q,--quiet", command->quiet, "print nothing");
-  sub->parse_complete_callback([command] {
+  sub->parse_complete_callback([command, sub] {
     check_ending("--output", command->file, {".safetensors"});
     check_writable("--output", command->file);
+    check_not_input(*sub, "--output", command->file);
   });
   sub->callback([command] { run(*command); });
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/conditions.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -27,9 +28,8 @@ struct CollapseCommand {
 };
 
 void run(CollapseCommand& command) {
-  std::vector<Threshold> thresholds;
-  for (const std::string& text : command.fail_if) thresholds.push_back(parse_threshold(text));
   command.options.variants = chosen_variants(command.variants);
+  const auto thresholds = parse_conditions(command.fail_if, "collapse", command.options.variants);
   if (command.depth > 0) command.options.depth = command.depth;
   command.options.floats = !command.no_floats;
   ProgressLine progress(command.output.quiet);
@@ -75,7 +75,7 @@ void add_collapse_command(CLI::App& app) {
   add_input_options(*sub, command->options.input);
   add_seed_option(*sub, command->options.seed);
   add_threads_option(*sub);
-  add_fail_if_option(*sub, command->fail_if);
+  add_fail_if_option(*sub, command->fail_if, "san:log10_relative_residual.composite@last<-3");
   add_output_options(*sub, command->output);
   sub->callback([command] { run(*command); });
 }

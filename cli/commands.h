@@ -23,6 +23,7 @@ void add_reproduce_command(CLI::App& app);
 void add_tokens_command(CLI::App& app);
 void add_bench_command(CLI::App& app);
 void add_doctor_command(CLI::App& app);
+void add_about_commands(CLI::App& app);   // models, help and version
 void add_manual_commands(CLI::App& app);  // manual and completion: of all commands added before
 
 }  // namespace rankfall::cli

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/conditions.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -20,8 +21,7 @@ struct EffectivenessCommand {
 };
 
 void run(EffectivenessCommand& command) {
-  std::vector<Threshold> thresholds;
-  for (const std::string& text : command.fail_if) thresholds.push_back(parse_threshold(text));
+  const auto thresholds = parse_conditions(command.fail_if, "effectiveness");
   ProgressLine progress(command.output.quiet);
   command.options.progress = progress.callback();
   const Result result = effectiveness(command.directories, command.options);
@@ -59,7 +59,7 @@ void add_effectiveness_command(CLI::App& app) {
       ->default_str("all");
   add_seed_option(*sub, options.seed);
   add_threads_option(*sub);
-  add_fail_if_option(*sub, command->fail_if);
+  add_fail_if_option(*sub, command->fail_if, "accuracy<0.1");
   add_output_options(*sub, command->output);
   sub->callback([command] { run(*command); });
 }

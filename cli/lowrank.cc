@@ -3,9 +3,11 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/conditions.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/usage_errors.h"
 #include <rankfall/error.h>
 #include <rankfall/lowrank.h>
 
@@ -32,14 +34,17 @@ void choose_parts(const std::vector<std::string>& only, LowrankOptions& options)
 }
 
 void run(LowrankCommand& command) {
-  std::vector<Threshold> thresholds;
-  for (const std::string& text : command.fail_if) thresholds.push_back(parse_threshold(text));
   LowrankOptions& options = command.options;
   choose_parts(command.only, options);
   // Here kinds are what the network's own attention is compared with, no variants.
   for (const std::string& text : command.variants.attention) options.attention.push_back(attention_named(text));
   command.variants.attention.clear();
   options.variants = chosen_variants(command.variants, {variant_named("full")});
+  const auto thresholds = parse_conditions(command.fail_if, "lowrank", options.variants,
+                                           {{"attention.", options.spectra, "spectra to --only"},
+                                            {"scaling.", options.scaling, "scaling to --only"},
+                                            {"jl.", options.sketches, "sketches to --only"},
+                                            {"state.", options.kinds, "kinds to --only"}});
   options.lengths = parse_indices("--lengths", command.lengths);
   ProgressLine progress(command.output.quiet);
   options.progress = progress.callback();
@@ -66,7 +71,7 @@ void add_lowrank_command(CLI::App& app) {
   sub->add_option("MODEL", command->models, kModelHelp)->capture_default_str();
   sub->add_option("--only", command->only, "some of spectra, scaling, sketches, kinds, joined by commas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"spectra", "scaling", "sketches", "kinds"}))
+      ->check(one_of({"spectra", "scaling", "sketches", "kinds"}))
       ->type_name("PARTS")
       ->allow_extra_args(false);
   sub->add_option("--eps", options.eps, "numerical rank counts singular values above EPS of the largest")
@@ -91,7 +96,7 @@ void add_lowrank_command(CLI::App& app) {
   add_input_options(*sub, options.input);
   add_seed_option(*sub, options.seed);
   add_threads_option(*sub);
-  add_fail_if_option(*sub, command->fail_if);
+  add_fail_if_option(*sub, command->fail_if, "attention.sigma2@0>0.5");
   add_output_options(*sub, command->output);
   sub->callback([command] { run(*command); });
 }

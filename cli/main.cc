@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
             add_tokens_command(app);
             add_bench_command(app);
             add_doctor_command(app);
+            add_about_commands(app);
             add_manual_commands(app);
           });
 }

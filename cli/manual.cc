@@ -9,7 +9,6 @@
 #include <rankfall/version.h>
 
 namespace rankfall::cli {
-namespace {
 
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
@@ -18,6 +17,15 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
 std::vector<const CLI::Option*> options_of(const CLI::App& command) {
   return command.get_options([](const CLI::Option* option) { return !option->get_group().empty(); });
 }
+
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+namespace {
 
 bool takes_value(const CLI::Option& option) { return option.get_type_size_max() != 0; }
 
@@ -39,7 +47,7 @@ std::string roff(std::string_view text) {
   return out;
 }
 
-// "{table,csv,json}" and "value in {f32->0,f64->1} OR {0,1}": the first list's names.
+// The names in "TEXT:{table,csv,json}".
 std::vector<std::string> choices_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const auto begin = type.find('{');
@@ -47,7 +55,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   if (begin == std::string::npos || end == std::string::npos) return {};
   std::vector<std::string> out;
   std::istringstream list(type.substr(begin + 1, end - begin - 1));
-  for (std::string name; std::getline(list, name, ',');) out.push_back(name.substr(0, name.find("->")));
+  for (std::string name; std::getline(list, name, ',');) out.push_back(name);
   return out;
 }
 
@@ -57,13 +65,6 @@ std::string value_of(const CLI::Option& option) {
   if (const auto choices = choices_of(option); !choices.empty()) return fmt::format("{}", fmt::join(choices, "|"));
   const std::string type = option.get_type_name();
   return type.substr(0, type.find(':'));
-}
-
-std::vector<std::string> names_of(const CLI::Option& option) {
-  std::vector<std::string> names;
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-  return names;
 }
 
 std::string man_option(const CLI::Option& option) {

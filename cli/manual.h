@@ -18,6 +18,11 @@ std::string man_page(const CLI::App& app, const std::string& more);
 // What may stand for the last of `words`, which follow the program's name. "FILES" among them: any file does, too.
 std::vector<std::string> completions(const CLI::App& app, const std::vector<std::string>& words);
 
+// What of an App people see: commands and options that are not hidden, and an option's names with their dashes.
+std::vector<const CLI::App*> commands_of(const CLI::App& app);
+std::vector<const CLI::Option*> options_of(const CLI::App& command);
+std::vector<std::string> names_of(const CLI::Option& option);
+
 // The command of rankfall-train: its arguments are not known here.
 inline bool is_elsewhere(const CLI::App& command) { return command.get_prefix_command(); }
 

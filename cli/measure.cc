@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/conditions.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/usage_errors.h"
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
 #include <rankfall/published.h>
@@ -43,32 +45,24 @@ std::vector<std::string> shown_metrics(const std::vector<std::string>& asked) {
   return shown;
 }
 
-// What can be known of a threshold before measuring: its metric and its variant will occur.
-void check_will_occur(const Threshold& threshold, const MeasureOptions& options) {
-  bool measured = false;
+// Those that are measured only when asked for.
+std::vector<MetricView> views_of(const MeasureOptions& options) {
+  const std::vector<std::string> asked = shown_metrics(options.metrics);
+  std::vector<MetricView> views;
   for (const MetricName& metric : metric_names()) {
-    measured = measured || (metric.name == threshold.metric && metric.by_default);
+    if (metric.by_default || !metric.members.empty()) continue;
+    const bool chosen = std::ranges::find(asked, metric.name) != asked.end();
+    views.push_back({metric.name, chosen, fmt::format("--metrics {}", metric.name)});
   }
-  for (const std::string& metric : shown_metrics(options.metrics)) measured = measured || metric == threshold.metric;
-  if (!measured) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--fail-if {}: '{}' is not measured; --metrics asks for more than the default",
-                            to_string(threshold), threshold.metric));
-  }
-  const auto named = [&](const Variant& variant) { return variant.name == threshold.variant; };
-  if (!threshold.variant.empty() && std::ranges::none_of(options.variants, named)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("--fail-if {}: there is no variant '{}'", to_string(threshold), threshold.variant));
-  }
+  return views;
 }
 
 void run(MeasureCommand& command) {
-  std::vector<Threshold> thresholds;
-  for (const std::string& text : command.fail_if) thresholds.push_back(parse_threshold(text));
   if (command.compare) command.variants.as_published = true;
   if (command.residual == "minimiser") command.options.metrics.emplace_back("minimiser");
   command.options.variants = chosen_variants(command.variants);
-  for (const Threshold& threshold : thresholds) check_will_occur(threshold, command.options);
+  const auto thresholds =
+      parse_conditions(command.fail_if, "measure", command.options.variants, views_of(command.options));
   if (command.compare) check_comparable(command.models, command.options);
 
   TableOptions table;
@@ -116,7 +110,7 @@ void add_measure_command(CLI::App& app) {
   sub->add_option("--residual", command->residual,
                   "mean: about the token mean; minimiser: also the true minimum of each norm, with a lower bound and "
                   "the gap between (slow)")
-      ->check(CLI::IsMember({"mean", "minimiser"}))
+      ->check(one_of({"mean", "minimiser"}))
       ->capture_default_str();
   add_input_options(*sub, command->options.input);
   add_seed_option(*sub, command->options.seed);
@@ -125,7 +119,7 @@ void add_measure_command(CLI::App& app) {
       ->capture_default_str();
   add_precision_option(*sub, command->options.precision);
   add_threads_option(*sub);
-  add_fail_if_option(*sub, command->fail_if);
+  add_fail_if_option(*sub, command->fail_if, "cosine.mean@last>0.99");
   sub->add_flag(
       "--compare-published", command->compare,
       "compare with the published Figure 2 at initialisation; implies --as-published; exit 5 if it disagrees");

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <map>
 
 #include <fmt/format.h>
 
+#include "cli/usage_errors.h"
 #include <rankfall/error.h>
 #include <rankfall/parallel.h>
 
@@ -139,10 +139,13 @@ void add_input_options(CLI::App& app, InputOptions& options) {
       ->check(CLI::Range(1, 16'777'216))
       ->default_str("each sample's own length; 128 for random ones")
       ->group("Input");
-  static const std::map<std::string, TokenLaw> laws = {{"uniform", TokenLaw::kUniform}, {"zipf", TokenLaw::kZipf}};
-  app.add_option("--random-tokens", options.token_law,
-                 "law of random token ids: uniform, or zipf (frequencies as in text, so tokens repeat)")
-      ->transform(CLI::CheckedTransformer(laws))
+  app.add_option_function<std::string>(
+         "--random-tokens",
+         [&options](const std::string& name) {
+           options.token_law = name == "zipf" ? TokenLaw::kZipf : TokenLaw::kUniform;
+         },
+         "distribution of random token ids: uniform, or zipf (frequencies as in text, so tokens repeat)")
+      ->check(one_of({"uniform", "zipf"}))
       ->default_str("uniform")
       ->group("Input");
 }
@@ -187,30 +190,13 @@ std::vector<Index> parse_indices(const std::string& option, std::string_view tex
   return indices;
 }
 
-void add_fail_if_option(CLI::App& app, std::vector<std::string>& conditions) {
-  app.add_option("--fail-if", conditions, "exit with 5 if METRIC@LAYER>VALUE holds, e.g. 'cosine.mean@last>0.99'")
-      ->allow_extra_args(false);
-}
-
-void check_thresholds(const std::vector<Threshold>& thresholds, const Result& result) {
-  std::string broken;
-  for (const Threshold& threshold : thresholds) {
-    for (const Row& row : violations(threshold, result)) {
-      const std::string head = row.head ? fmt::format(" head {}", *row.head) : "";
-      const std::string layer = row.layer ? fmt::format(" {} {}", row.head ? "block" : "layer", *row.layer) : "";
-      const std::string length = row.length ? fmt::format(" length {}", *row.length) : "";
-      const std::string origin = row.origin ? " " + to_string(*row.origin) : "";
-      const std::string path = row.path ? " " + to_string(*row.path) : "";
-      broken += fmt::format("\n  {} {}{}{}{}{}{}: {} = {:.6g}", row.model, row.variant, layer, head, length, origin,
-                            path, row.metric, row.mean.value_or(0));
-    }
-  }
-  if (!broken.empty()) throw Error(ErrorKind::kClaim, "--fail-if: the condition holds for" + broken);
-}
-
 void add_precision_option(CLI::App& app, Precision& precision) {
-  static const std::map<std::string, Precision> names = {{"f32", Precision::kF32}, {"f64", Precision::kF64}};
-  app.add_option("--precision", precision, "f32 or f64")->transform(CLI::CheckedTransformer(names))->default_str("f32");
+  app.add_option_function<std::string>(
+         "--precision",
+         [&precision](const std::string& name) { precision = name == "f64" ? Precision::kF64 : Precision::kF32; },
+         "f32 or f64")
+      ->check(one_of({"f32", "f64"}))
+      ->default_str("f32");
 }
 
 }  // namespace rankfall::cli

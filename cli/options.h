@@ -9,7 +9,6 @@
 
 #include <rankfall/input_options.h>
 #include <rankfall/precision.h>
-#include <rankfall/threshold.h>
 #include <rankfall/variants.h>
 
 // Options that several subcommands share.
@@ -55,10 +54,6 @@ inline constexpr const char* kModelHelp =
 
 // "0,5,8-11" -> 0 5 8 9 10 11; single numbers may be negative. Error(kUsage), naming the option, on anything else.
 std::vector<Index> parse_indices(const std::string& option, std::string_view text);
-
-// --fail-if, and what becomes of it after the result is written: Error(kClaim) that lists where the condition holds.
-void add_fail_if_option(CLI::App& app, std::vector<std::string>& conditions);
-void check_thresholds(const std::vector<Threshold>& thresholds, const Result& result);
 
 // --precision f32|f64.
 void add_precision_option(CLI::App& app, Precision& precision);

@@ -4,12 +4,14 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "cli/streams.h"
 #include "cli/terminal.h"
+#include "cli/usage_errors.h"
 #include <rankfall/error.h>
 #include <rankfall/mapped_files.h>
 
@@ -74,6 +76,57 @@ void check_writable(const std::string& option, const std::filesystem::path& file
   }
 }
 
+namespace {
+
+// Names of files that a model's directory is made of. Others in it, such as results, may be written again.
+bool is_of_a_model(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  constexpr std::string_view kNames[] = {"config.json",
+                                         "generation_config.json",
+                                         "preprocessor_config.json",
+                                         "tokenizer.json",
+                                         "tokenizer_config.json",
+                                         "special_tokens_map.json",
+                                         "vocab.txt",
+                                         "vocab.json",
+                                         "merges.txt",
+                                         "added_tokens.json",
+                                         "history.json",
+                                         "training.json"};
+  constexpr std::string_view kEndings[] = {".safetensors", ".safetensors.index.json", ".model", ".bin", ".vocab"};
+  return std::ranges::find(kNames, name) != std::end(kNames) ||
+         std::ranges::any_of(kEndings, [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+// The same file, whatever the names: links lead to it, too.
+bool is_same(const std::filesystem::path& a, const std::filesystem::path& b) {
+  std::error_code error;
+  return std::filesystem::equivalent(a, b, error) && !error;
+}
+
+}  // namespace
+
+void check_not_input(const CLI::App& app, const std::string& option, const std::filesystem::path& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) return;
+  for (const CLI::Option* other : app.get_options()) {
+    if (other->check_name(option)) continue;
+    for (std::string value : other->results()) {
+      if (value.ends_with("@init")) value.resize(value.size() - std::string_view("@init").size());
+      if (is_same(value, file)) {
+        throw CLI::ValidationError(
+            option, fmt::format("{}: is an input of this command, and would be overwritten", file.string()));
+      }
+      if (!std::filesystem::is_directory(value, error)) continue;
+      for (const auto& entry : std::filesystem::directory_iterator(value, error)) {
+        if (!is_of_a_model(entry.path()) || !is_same(entry.path(), file)) continue;
+        throw CLI::ValidationError(
+            option, fmt::format("{}: is part of the model {}, and would be overwritten", file.string(), value));
+      }
+    }
+  }
+}
+
 void check_ending(const std::string& option, const std::filesystem::path& file,
                   const std::vector<std::string>& endings) {
   if (std::ranges::find(endings, file.extension().string()) != endings.end()) return;
@@ -84,7 +137,7 @@ void check_ending(const std::string& option, const std::filesystem::path& file,
 void add_output_options(CLI::App& app, OutputOptions& options) {
   app.add_option("--format", options.format,
                  "how to print the result; with -o how to write it, by default from the ending")
-      ->check(CLI::IsMember({"table", "csv", "json"}))
+      ->check(one_of({"table", "csv", "json"}))
       ->each([&options](const std::string&) { options.format_given = true; })
       ->capture_default_str()
       ->group("Output");
@@ -95,13 +148,14 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
   app.add_option("--rows", options.rows,
                  "rows in csv and json: seeds (means over seeds), samples (one per seed) or all (single samples, too); "
                  "default: the highest level")
-      ->check(CLI::IsMember({"seeds", "samples", "all"}))
+      ->check(one_of({"seeds", "samples", "all"}))
       ->type_name("LEVEL")
       ->group("Output");
   app.add_flag("--plot", options.plot, "curves in characters under the tables")->group("Output");
   app.add_flag("-q,--quiet", options.quiet, "no progress; with -o, print nothing")->group("Output");
   app.parse_complete_callback([&app, &options] {
     check(options);
+    if (has_file(options)) check_not_input(app, "--output", options.file);
     check_rows(app, options);
   });
 }

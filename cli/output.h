@@ -39,6 +39,10 @@ void write_result(const Result& result, const OutputOptions& options, TableOptio
 // directory".
 void check_writable(const std::string& option, const std::filesystem::path& file);
 
+// Throws CLI::ValidationError if the file is one that the command line names as an input, or one that a model among
+// these is made of, whatever the names: writing would destroy it.
+void check_not_input(const CLI::App& app, const std::string& option, const std::filesystem::path& file);
+
 // Throws CLI::ValidationError unless the file's name ends in one of these (".html"): programs go by it.
 void check_ending(const std::string& option, const std::filesystem::path& file,
                   const std::vector<std::string>& endings);

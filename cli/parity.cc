@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/conditions.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -20,8 +21,7 @@ struct ParityCommand {
 };
 
 void run(ParityCommand& command) {
-  std::vector<Threshold> thresholds;
-  for (const std::string& text : command.fail_if) thresholds.push_back(parse_threshold(text));
+  const auto thresholds = parse_conditions(command.fail_if, "parity");
   ProgressLine progress(command.output.quiet);
   command.options.progress = progress.callback();
   const Result result = parity(command.models, command.options);
@@ -45,7 +45,7 @@ void add_parity_command(CLI::App& app) {
                   "states to compare with; default: expected.safetensors in the model's directory")
       ->type_name("FILE");
   add_input_options(*sub, command->options.input);
-  add_fail_if_option(*sub, command->fail_if);
+  add_fail_if_option(*sub, command->fail_if, "parity.hidden.max>1e-4");
   add_threads_option(*sub);
   add_output_options(*sub, command->output);
   sub->callback([command] { run(*command); });

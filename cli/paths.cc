@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/conditions.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/streams.h"
+#include "cli/usage_errors.h"
 #include <rankfall/error.h>
 #include <rankfall/paths.h>
 #include <rankfall/report.h>
@@ -60,12 +62,21 @@ void run_list(const PathsCommand& command) {
 }
 
 void run(PathsCommand& command) {
-  std::vector<Threshold> thresholds;
-  for (const std::string& text : command.fail_if) thresholds.push_back(parse_threshold(text));
   PathsOptions& options = command.options;
   options.variants = chosen_variants(command.variants, {variant_named("full")});
   options.origins_by_block = command.origins == "layer";
   const bool other = options.heads || options.n_draws > 0 || options.n_top > 0 || options.to;
+  const bool lengths = command.lengths || !other;
+  const bool sums = lengths || options.interference || options.origins_by_block;
+  const auto thresholds = parse_conditions(command.fail_if, "paths", options.variants,
+                                           {{"reconstruction_error", sums, "--lengths"},
+                                            {"paths.gram.", options.interference, "--interference"},
+                                            {"paths.", sums, "--lengths"},
+                                            {"head.", options.heads, "--heads"},
+                                            {"mlp.", options.heads, "--heads"},
+                                            {"path.", options.n_draws > 0 || options.n_top > 0, "--sample or --top"},
+                                            {"rerun.", options.rerun, "--rerun"},
+                                            {"token.", options.to.has_value(), "--to"}});
   if (command.list) {
     if (other || command.lengths || options.interference || options.origins_by_block || !thresholds.empty()) {
       throw Error(ErrorKind::kUsage, "--list goes alone: it writes every path as it is found");
@@ -73,7 +84,7 @@ void run(PathsCommand& command) {
     run_list(command);
     return;
   }
-  options.lengths = command.lengths || !other;
+  options.lengths = lengths;
   // A chosen output token is looked at in the first sample, unless a number or a file of samples is given.
   if (options.input.n_samples || options.input.from_file()) options.n_to_samples = std::numeric_limits<Index>::max();
   ProgressLine progress(command.output.quiet);
@@ -113,7 +124,7 @@ void add_paths_command(CLI::App& app) {
       ->group(kViews);
   sub->add_option("--origins", command->origins,
                   "merged: embedding, mlp, bias; layer: MLPs and biases of each block apart")
-      ->check(CLI::IsMember({"merged", "layer"}))
+      ->check(one_of({"merged", "layer"}))
       ->capture_default_str()
       ->group(kViews);
   sub->add_flag("--interference", options.interference, "products between the sums of different lengths")
@@ -156,7 +167,7 @@ void add_paths_command(CLI::App& app) {
   add_input_options(*sub, options.input);
   add_seed_option(*sub, options.seed);
   add_threads_option(*sub);
-  add_fail_if_option(*sub, command->fail_if);
+  add_fail_if_option(*sub, command->fail_if, "reconstruction_error>1e-9");
   add_output_options(*sub, command->output);
   sub->callback([command] { run(*command); });
 }

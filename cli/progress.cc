@@ -1,7 +1,9 @@
 #include "cli/progress.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -19,6 +21,15 @@ constexpr auto kFirst = milliseconds(300);  // a job shorter than this shows not
 constexpr auto kRedraw = milliseconds(100);
 constexpr auto kLog = milliseconds(10'000);
 constexpr int kBarWidth = 20;
+
+// For the signal handler: a progress line is on the screen, without a newline.
+volatile std::sig_atomic_t line_on_screen = 0;
+
+void on_stop(int signal) {
+  if (line_on_screen != 0) write_stderr("\n");
+  write_stderr(signal == SIGINT ? "rankfall: interrupted\n" : "rankfall: terminated\n");
+  std::raise(signal);  // by now the default again (SA_RESETHAND): ends the process when this returns
+}
 
 // 0:07, 12:34, 1:02:03
 std::string clock_text(double seconds) {
@@ -83,6 +94,7 @@ void ProgressLine::update(double done, double total, std::string_view what) {
   if (terminal_) {
     // One column less than there are: a full last column makes some terminals wrap.
     const int width = std::max(20, terminal_width(STDERR_FILENO, 80) - 1);
+    line_on_screen = 1;  // before it is: a signal between must not find it unfinished
     write_stderr(fmt::format("\r{}\x1b[K", progress_text(done, total, seconds, what, width, unicode_)));
     shown_ = true;
     next_ = now + kRedraw;
@@ -96,6 +108,19 @@ void ProgressLine::clear() {
   if (!shown_) return;
   write_stderr("\r\x1b[K");
   shown_ = false;
+  line_on_screen = 0;
+}
+
+void say_when_stopped() {
+  for (const int signal : std::array{SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = on_stop;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(signal, &action, nullptr);
+  }
 }
 
 }  // namespace rankfall::cli

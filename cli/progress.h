@@ -34,6 +34,10 @@ class ProgressLine {
   Clock::time_point start_, next_;
 };
 
+// From here on SIGINT and SIGTERM end a progress line that is on the screen, and say so, before they end the process as
+// usual. Signals that are ignored stay so.
+void say_when_stopped();
+
 // " 42% ████▏      0:12, 0:17 left  bert-base@init san", cut to `width` columns. seconds: since the start.
 std::string progress_text(double done, double total, double seconds, std::string_view what, int width, bool unicode);
 

@@ -30,9 +30,6 @@ void run(const ReportCommand& command) {
   for (std::size_t i = 0; i < command.files.size(); ++i) {
     const std::string& file = command.files[i];
     std::error_code error;
-    if (std::filesystem::equivalent(file, output, error)) {
-      throw Error(ErrorKind::kUsage, fmt::format("--output {}: is one of the results", command.output));
-    }
     for (std::size_t k = 0; k < i; ++k) {
       if (std::filesystem::equivalent(file, command.files[k], error)) {
         throw Error(ErrorKind::kUsage, fmt::format("{} is given twice", file));
@@ -76,10 +73,11 @@ void add_report_command(CLI::App& app) {
                      ->default_str("the page's name with -charts");
   sub->add_flag("--no-charts", command->no_charts, "the page only")->excludes(charts);
   sub->add_option("--title", command->page.title, "heading of the page")->type_name("TEXT");
-  sub->parse_complete_callback([command] {
+  sub->parse_complete_callback([command, sub] {
     if (command->output == "-") throw CLI::ValidationError("--output", "a page needs a file's name");
     check_ending("--output", command->output, {".html", ".htm"});
     check_writable("--output", command->output);
+    check_not_input(*sub, "--output", command->output);
   });
   sub->callback([command] { run(*command); });
 }

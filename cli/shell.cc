@@ -4,6 +4,7 @@
 #include "cli/manual.h"
 #include "cli/process.h"
 #include "cli/streams.h"
+#include "cli/usage_errors.h"
 #include <rankfall/error.h>
 
 namespace rankfall::cli {
@@ -68,9 +69,7 @@ void add_manual_commands(CLI::App& app) {
 
   CLI::App* completion = app.add_subcommand("completion", "what makes a shell complete this command's words");
   auto shell = std::make_shared<std::string>();
-  completion->add_option("SHELL", *shell, "bash, zsh or fish")
-      ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(one_of({"bash", "zsh", "fish"}));
   completion->footer("Example:\n  rankfall completion bash > rankfall.bash && source rankfall.bash");
   completion->callback([shell] { write_stdout(*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish); });
 }

@@ -32,6 +32,12 @@ RANKFALL_API Threshold parse_threshold(std::string_view text);
 // The condition in the form parse_threshold reads.
 RANKFALL_API std::string to_string(const Threshold& threshold);
 
+// Throws Error kUsage if no result of this command, with these variants, can decide the condition: metric or variant
+// are unknown there, or the metric's rows have no layer. To be asked before the long computation. The number of layers
+// is known only to the result.
+RANKFALL_API void check_decidable(const Threshold& threshold, std::string_view command,
+                                  const std::vector<std::string>& variants);
+
 // The rows for which the condition holds, in order. Rows of single seeds count only where a model has no rows over all
 // seeds; each head's row counts by itself. A condition that no row can decide (metric, variant or layer does not occur,
 // or no value is present) throws Error kUsage that says what occurs: a threshold never passes because nothing was

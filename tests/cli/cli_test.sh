@@ -5,40 +5,8 @@ rankfall=$1
 families=$2/families
 tokenizers=$2/tokenizers
 images=$2/images
-dir=$(mktemp -d)
-trap 'rm -rf -- "$dir"' EXIT
-passed=0
-failed=0
-
-# check NAME EXPECTED_CODE [PATTERN_ON_STDERR] -- ARGUMENTS...: runs the command, keeps $dir/out and $dir/err.
-check() {
-  local name=$1 code=$2 pattern=${3-}
-  shift 2
-  [[ $pattern == -- ]] && pattern= || shift
-  shift
-  "$rankfall" "$@" > "$dir/out" 2> "$dir/err"
-  local status=$?
-  if [[ $status -ne $code ]]; then
-    report "$name: exit $status, expected $code"
-  elif [[ -n $pattern ]] && ! grep -qE -- "$pattern" "$dir/err"; then
-    report "$name: nothing on standard error matches '$pattern'"
-  else
-    passed=$((passed + 1))
-  fi
-}
-
-report() {
-  failed=$((failed + 1))
-  echo "FAILED $1"
-  head -c 600 "$dir/err"
-}
-
-# expect NAME COMMAND...: the command must succeed.
-expect() {
-  local name=$1
-  shift
-  if "$@"; then passed=$((passed + 1)); else report "$name"; fi
-}
+# shellcheck source=tests/cli/check.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/check.sh"
 
 small=(bert-tiny@init --samples 2 --tokens 8)
 
@@ -46,9 +14,6 @@ check "version" 0 -- --version
 expect "version is a number" grep -qE '^[0-9]+\.[0-9]+\.[0-9]+$' "$dir/out"
 check "help" 0 -- measure --help
 expect "help shows an example" grep -q 'rankfall measure' "$dir/out"
-check "no subcommand" 2 'subcommand' --
-check "unknown subcommand" 2 'rankfall:' -- frobnicate
-check "unknown option" 2 'rankfall:' -- measure --frobnicate
 
 check "a measurement" 0 -- measure "${small[@]}"
 expect "only the result on standard output" grep -q 'relative residual' "$dir/out"
@@ -79,7 +44,6 @@ expect "quiet is quiet" test ! -s "$dir/out"
 check "no such folder" 2 '' -- measure "${small[@]}" -o "$dir/none/r.json"
 expect "nothing half-written" bash -c "[[ \$(ls '$dir' | grep -c r.json) -eq 1 ]]"
 
-check "unknown model" 2 "did you mean bert-base@init" -- measure bert-base
 check "unknown preset" 2 "no such preset" -- measure gpt9@init
 check "heads do not divide" 2 "7 heads do not divide the width 768" -- measure san:layers=2,heads=7,dim=768
 check "zero tokens" 2 "" -- measure "${small[@]:0:1}" --tokens 0
@@ -91,7 +55,7 @@ check "more than the memory" 2 "GB of memory" -- measure san:layers=1,heads=1,di
 check "whole attention beyond the memory" 2 "whole attention" -- measure san:layers=1,heads=1,dim=8 --metrics attention --tokens 1000000 --samples 1
 check "unknown part" 2 "unknown part 'head'" -- measure "${small[@]}" --without head
 check "unknown variant" 2 "unknown variant" -- measure "${small[@]}" --variant SAN
-check "unknown metric" 2 "unknown metric" -- measure "${small[@]}" --metrics rank.best
+check "unknown metric" 2 "unknown metric, expected one of residual.composite" -- measure "${small[@]}" --metrics frobnicate
 check "published and others" 2 "does not go with" -- measure "${small[@]}" --as-published --variant san
 check "not published" 2 "bert, albert and xlnet" -- measure san:layers=1,heads=1,dim=8 --as-published
 check "numbers overflow" 4 "block [0-9]+, .* output: (NaN|infinity) at token" -- measure san:layers=3,heads=1,dim=64,norm=none,std=1000 --samples 1 --tokens 4
@@ -135,7 +99,7 @@ check "threshold holds" 5 "the condition holds" -- measure "${small[@]}" --fail-
 expect "the result is printed all the same" grep -q 'relative residual' "$dir/out"
 check "threshold does not hold" 0 -- measure "${small[@]}" --fail-if 'san:relative_residual.composite@last>0.1'
 check "threshold nonsense" 2 "" -- measure "${small[@]}" --fail-if 'large'
-check "threshold on what was not measured" 2 "is not measured" -- measure "${small[@]}" --fail-if 'rank.stable@1>3'
+check "threshold on what was not measured" 2 "is not computed; add --metrics rank.stable" -- measure "${small[@]}" --fail-if 'rank.stable@1>3'
 
 "$rankfall" measure "${small[@]}" --format csv | head -n 1 > /dev/null
 expect "a closed pipe is no crash" test "${PIPESTATUS[0]}" -lt 128
@@ -375,7 +339,7 @@ if [[ -x $(dirname "$rankfall")/rankfall-train ]]; then
   check "train on no text" 3 "" -- train memorize -o "$dir/memory2" --quick --quiet --text "$dir/none" --vocab "$dir"
   check "circle" 0 -- circle -o "$dir/circle" --quick --epochs 2 --dim 8 --steps 5 --quiet
   expect "tracks as rows" grep -q ',track.x,' "$dir/circle/circle.csv"
-  check "no such task" 2 "not in" -- train knit -o "$dir/x"
+  check "no such task" 2 "expected sort, hull, memorize or circle" -- train knit -o "$dir/x"
   check "train's own help" 0 -- train --help
   expect "with its options" grep -q -- --as-published "$dir/out"
   expect "the name of a missing directory is no crash" test ! -e "$dir/x"
@@ -425,7 +389,7 @@ else
   check "a report of a broken file" 3 "broken.json: line 1, column 15: 'rankfall' is number" -- report "$dir/tiny.json" "$dir/broken.json" -o "$dir/page.html"
   expect "the page before it is intact" cmp -s "$dir/page.html" "$dir/page.before"
   check "where no page can be" 2 "there is no directory" -- report "$dir/tiny.json" -o "$dir/none/page.html"
-  check "a report without files" 2 "FILE is required" -- report
+  check "a report without files" 2 "FILE is missing" -- report
   check "a figure that is none" 2 "expected some of fig1" -- reproduce --only fig6 -o "$dir/reproduced"
   expect "nothing was made" test ! -e "$dir/reproduced"
   check "text without a checkpoint" 2 "give --bert" -- reproduce --text "$dir/tiny.json" -o "$dir/reproduced"
@@ -441,5 +405,4 @@ else
   check "the parts are results like others" 0 -- report "$dir/reproduced/results/fig5.json" -o "$dir/fig5.html" --no-charts
 fi
 
-echo "cli: $passed passed, $failed failed"
-[[ $failed -eq 0 ]]
+finish cli

@@ -78,13 +78,16 @@ commands = {
     **({"bench": ["bert-tiny@init", "--rounds", "1", *tiny]} if "--all" in sys.argv[2:] else {}),  # six seconds each
     "doctor": [],
     "reproduce": ["--only", "fig5", "-o", "{out}"],
+    "models": [],
+    "help": ["measure"],
+    "version": [],
     "manual": [],
     "completion": ["bash"],
     "train": ["sort", "--quick", "--train", "20", "--eval", "5", "--layers", "1", "--epochs", "1", "-o", "{out}"],
     "circle": ["--quick", "--dim", "4", "-o", "{out}.json"],
     "effectiveness": ["trained", "--samples", "2"],
 }
-no_result_file = {"capture", "report", "doctor", "reproduce", "manual", "completion", "train", "circle", "bench"}
+no_result_file = {"capture", "report", "doctor", "reproduce", "models", "help", "version", "manual", "completion", "train", "circle", "bench"}
 changes = {"bench", "doctor"}  # prints times
 
 
