@@ -77,8 +77,7 @@ double memory_needed(const Network& network, const MemoryPlan& plan) {
   return (states + widest * threads() + 2 * weights) * scalar + kept + whole + plan.extra_bytes;
 }
 
-void check_memory(const Network& network, const MemoryPlan& plan) {
-  const double needed = memory_needed(network, plan);
+void refuse_beyond_memory(double needed, const std::string& what, const std::string& advice) {
   const MemoryLimits limits = memory_limits();
   const double present = static_cast<double>(limits.allowed());
   if (needed <= present) return;
@@ -86,12 +85,16 @@ void check_memory(const Network& network, const MemoryPlan& plan) {
   const bool limited = needed <= static_cast<double>(limits.physical);
   throw Error(
       limited ? ErrorKind::kNumerical : ErrorKind::kUsage,
-      fmt::format("{}{} samples of {} tokens{} need about {:.1f} GB of memory; {} {:.1f} GB. Fewer samples or tokens "
-                  "(--samples, --tokens) or a smaller model fit",
-                  limited ? "out of memory: " : "", plan.n_samples, plan.n_tokens,
-                  plan.whole_attention ? ", with whole attention matrices," : "", needed / 1e9,
-                  limited ? "this process may have (ulimit -v, or its container)" : "this machine has",
-                  (limited ? present : static_cast<double>(limits.physical)) / 1e9));
+      fmt::format("{}{} need about {:.1f} GB of memory; {} {:.1f} GB. {}", limited ? "out of memory: " : "", what,
+                  needed / 1e9, limited ? "this process may have (ulimit -v, or its container)" : "this machine has",
+                  (limited ? present : static_cast<double>(limits.physical)) / 1e9, advice));
+}
+
+void check_memory(const Network& network, const MemoryPlan& plan) {
+  refuse_beyond_memory(memory_needed(network, plan),
+                       fmt::format("{} samples of {} tokens{}", plan.n_samples, plan.n_tokens,
+                                   plan.whole_attention ? ", with whole attention matrices," : ""),
+                       "Fewer samples or tokens (--samples, --tokens) or a smaller model fit");
 }
 
 }  // namespace rankfall

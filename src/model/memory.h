@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include <rankfall/network.h>
 
@@ -19,6 +20,10 @@ struct MemoryPlan {
 // rather than by the kernel in the middle of it. The estimate counts states, the widest sub-layer's intermediate
 // results on every thread, and the weights (drawn ones in full, up to what is kept).
 void check_memory(const Network& network, const MemoryPlan& plan);
+
+// Throws that error if `needed` bytes are more than there are: kUsage if the machine has too little, kNumerical if a
+// limit of this process does not allow it. `what` needs them, and `advice` is what to do.
+void refuse_beyond_memory(double needed, const std::string& what, const std::string& advice);
 
 // The estimate, in bytes.
 double memory_needed(const Network& network, const MemoryPlan& plan);

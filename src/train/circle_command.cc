@@ -9,6 +9,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/usage_errors.h"
 #include "result/manifest.h"
 #include "train/commands.h"
 #include "train/task_data.h"
@@ -224,7 +225,7 @@ void add_circle_command(CLI::App& app) {
   sub->add_option("--lr", command->learning_rate, "learning rate, the largest of the schedule")
       ->check(CLI::Range(0.0, 1000.0));
   sub->add_option("--norm", command->norm, "post, pre or none")
-      ->check(CLI::IsMember({"post", "pre", "none"}))
+      ->check(cli::one_of({"post", "pre", "none"}))
       ->capture_default_str();
   auto* quick = sub->add_flag("--quick", command->quick, "shorter training, for a first look");
   sub->add_flag("--as-published", command->as_published, "the published settings, mistakes included")->excludes(quick);
@@ -232,7 +233,7 @@ void add_circle_command(CLI::App& app) {
   add_run_options(*sub, command->run);
   sub->add_flag("--plot", command->output.plot, "the distance of the tracks in characters");
   sub->add_option("--format", command->output.format, "of what is printed: table, csv or json")
-      ->check(CLI::IsMember({"table", "csv", "json"}))
+      ->check(cli::one_of({"table", "csv", "json"}))
       ->capture_default_str();
   sub->callback([command] { run(*command); });
 }

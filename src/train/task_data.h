@@ -17,6 +17,9 @@ struct TaskSet {
   std::vector<Matrix<double>> targets;            // numbers instead of labels: circle
 };
 
+// Sequences that are evaluated at a time.
+inline constexpr Index kEvalBatch = 250;
+
 struct TaskData {
   TaskSet train, eval;
   Index n_symbols = 0;  // as in the settings, or more if a text has larger ids

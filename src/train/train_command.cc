@@ -10,11 +10,13 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/streams.h"
+#include "cli/usage_errors.h"
 #include "result/manifest.h"
 #include "train/commands.h"
 #include "train/jobs.h"
 #include "train/task_data.h"
 #include "train/training_files.h"
+#include "train/training_memory.h"
 #include <rankfall/error.h>
 #include <rankfall/report.h>
 
@@ -154,6 +156,9 @@ std::vector<Trained> run_all(const std::vector<TrainJob>& jobs, const RunOptions
   job_options.monitor = options.monitor;
   job_options.n_threads =
       options.n_threads > 0 ? options.n_threads : std::max<Index>(1, std::thread::hardware_concurrency());
+  for (const TrainJob& job : jobs) {
+    check_training_memory(job.settings, std::min(job_options.n_threads, static_cast<Index>(jobs.size())));
+  }
   cli::ProgressLine progress(options.quiet);
   job_options.progress = progress.callback();
   std::vector<Trained> trained = run_jobs(jobs, job_options);
@@ -182,7 +187,7 @@ void add_train_command(CLI::App& app) {
       "  rankfall effectiveness sorted");
   sub->add_option("TASK", command->task, "sort, hull, memorize or circle")
       ->required()
-      ->check(CLI::IsMember(task_names()));
+      ->check(cli::one_of(task_names()));
   sub->add_option("-o,--output", command->directory, "directory of the checkpoint; of several seeds DIR/seed-N each")
       ->required()
       ->type_name("DIR");
@@ -209,9 +214,9 @@ void add_train_command(CLI::App& app) {
   add_given(sub, "--heads", given.n_heads, "heads", kNetwork)->check(CLI::Range(1, 4096));
   add_given(sub, "--dim", given.width, "width", kNetwork)->check(CLI::Range(1, 262'144));
   add_given(sub, "--mlp", given.mlp, "inner width of the MLP; 0: none", kNetwork)->check(CLI::Range(0, 262'144));
-  add_given(sub, "--norm", given.norm, "post, pre or none", kNetwork)->check(CLI::IsMember({"post", "pre", "none"}));
+  add_given(sub, "--norm", given.norm, "post, pre or none", kNetwork)->check(cli::one_of({"post", "pre", "none"}));
   add_given(sub, "--init", given.init, "normal, or published: value and output weights uniform", kNetwork)
-      ->check(CLI::IsMember({"normal", "published"}));
+      ->check(cli::one_of({"normal", "published"}));
   add_given(sub, "--init-std", given.init_std, "standard deviation of the drawn weights", kNetwork)
       ->check(CLI::Range(0.0, 1000.0));
   sub->add_flag("--no-positions", given.no_positions, "tokens without positions")->group(kNetwork);
@@ -222,8 +227,8 @@ void add_train_command(CLI::App& app) {
   add_given(sub, "--lr", given.learning_rate, "learning rate, the largest of the schedule", kTraining)
       ->check(CLI::Range(0.0, 1000.0));
   add_given(sub, "--schedule", given.schedule, "constant, one-cycle, linear or steps", kTraining)
-      ->check(CLI::IsMember({"constant", "one-cycle", "linear", "steps"}));
-  add_given(sub, "--optimiser", given.optimiser, "adamw or adam", kTraining)->check(CLI::IsMember({"adamw", "adam"}));
+      ->check(cli::one_of({"constant", "one-cycle", "linear", "steps"}));
+  add_given(sub, "--optimiser", given.optimiser, "adamw or adam", kTraining)->check(cli::one_of({"adamw", "adam"}));
   add_given(sub, "--weight-decay", given.weight_decay, "weight decay", kTraining)->check(CLI::Range(0.0, 1000.0));
   add_given(sub, "--dropout", given.dropout, "dropout", kTraining)->check(CLI::Range(0.0, 0.99));
   add_given(sub, "--clip", given.clip, "largest norm of the gradient; 0: any", kTraining)->check(CLI::Range(0.0, 1e9));

@@ -22,8 +22,6 @@
 namespace rankfall {
 namespace {
 
-constexpr Index kEvalBatch = 250;
-
 class Training {
  public:
   Training(const TrainSettings& settings, const std::filesystem::path& directory, const TrainOptions& options)
