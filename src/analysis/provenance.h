@@ -18,8 +18,8 @@ class Provenance {
   void add(const Model& model, const InputOptions& input, const std::string& input_source, const InputSize& size);
   void add_notes(const std::vector<std::string>& notes);
 
-  // Adds models, weights, weights_sha256, input, random_input, samples, tokens and notes. A value that is the same for all models is
-  // given once, otherwise as a list in the order of the models.
+  // Adds models, weights, weights_sha256, input, random_input, samples, tokens and notes. A value that is the same for
+  // all models is given once, otherwise as a list in the order of the models.
   void write(Manifest& manifest) const;
 
  private:
