@@ -90,6 +90,7 @@ void check_decidable(const Threshold& threshold, std::string_view command, const
       std::ranges::find_if(metrics, [&](const CommandMetric& known) { return known.holds(threshold.metric); });
   if (metric == metrics.end()) {
     std::vector<std::string> names;
+    names.reserve(metrics.size());
     for (const CommandMetric& known : metrics) names.emplace_back(known.metric);
     refuse(fmt::format("{} has no metric '{}'; it has {}{}", command, threshold.metric, fmt::join(names, ", "),
                        did_you_mean(threshold.metric, names)));

@@ -133,6 +133,7 @@ AttentionChoice attention_named(std::string_view text) {
   const auto* kind = std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& k) { return name == k.name; });
   if (kind == kKinds.end()) {
     std::vector<std::string> names;
+    names.reserve(kKinds.size());
     for (const Kind& known : kKinds) names.emplace_back(known.name);
     throw usage(text,
                 fmt::format("expected one of {}{}", fmt::join(attention_names(), ", "), did_you_mean(name, names)));

@@ -131,6 +131,7 @@ nlohmann::json san_config(std::string_view spec) {
     const auto* key = std::find_if(kSanKeys.begin(), kSanKeys.end(), [&](const SanKey& k) { return name == k.key; });
     if (key == kSanKeys.end() || equals == std::string_view::npos) {
       std::vector<std::string> keys;
+      keys.reserve(kSanKeys.size());
       for (const SanKey& known : kSanKeys) keys.emplace_back(known.key);
       throw usage_error(spec, fmt::format("'{}', expected KEY=VALUE with a key of: {}{}", item, fmt::join(keys, ", "),
                                           did_you_mean(name, keys)));
