@@ -46,11 +46,11 @@ T load(const char* p) {
 
 std::uint64_t keyed_hash(std::string_view bytes) {
   const HashKey& key = hash_key();
-  std::uint64_t hash = key.first + bytes.size();
+  std::uint64_t hash = key.first;
   const char* p = bytes.data();
   std::size_t n = bytes.size();
   for (; n > 8; p += 8, n -= 8) hash = folded(hash ^ load<std::uint64_t>(p), key.second);
-  // The last one to eight bytes by loads that overlap: the length is in the hash already.
+  // The last one to eight bytes by loads that overlap; the length tells apart what they make alike.
   std::uint64_t word = 0;
   if (n >= 4) {
     word = std::uint64_t{load<std::uint32_t>(p)} << 32 | load<std::uint32_t>(p + n - 4);
@@ -58,7 +58,7 @@ std::uint64_t keyed_hash(std::string_view bytes) {
     word = std::uint64_t{load<std::uint8_t>(p)} << 16 | std::uint64_t{load<std::uint8_t>(p + n / 2)} << 8 |
            load<std::uint8_t>(p + n - 1);
   }
-  return folded(folded(hash ^ word, key.second) ^ key.first, key.second);
+  return folded(folded(hash ^ word, key.second) + bytes.size(), key.first);
 }
 
 std::uint64_t keyed_hash(std::uint64_t value) {

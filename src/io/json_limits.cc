@@ -23,7 +23,7 @@ class Builder final : public JsonEvents {
       : JsonEvents(text, where, kMaxJsonDepth), rank_(rank), n_kept_(n_kept) {}
 
   Json take() && { return std::move(root_); }
-  std::map<std::string, std::size_t> take_skipped() && { return std::move(n_skipped_); }
+  const std::map<std::string, std::size_t>& n_skipped() const { return n_skipped_; }
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
@@ -138,7 +138,7 @@ JsonLists parse_json_lists(std::string_view text, std::string_view where, std::s
   Builder builder(text, where, rank, n_kept);
   builder.parse();
   JsonLists lists;
-  lists.n_skipped = std::move(builder).take_skipped();
+  lists.n_skipped = builder.n_skipped();
   lists.root = std::move(builder).take();
   return lists;
 }

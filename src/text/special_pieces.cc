@@ -14,8 +14,8 @@ unsigned char byte_at(std::string_view text, std::size_t i) { return static_cast
 SpecialPieces::SpecialPieces(std::vector<SpecialPiece> pieces) : sorted_(std::move(pieces)) {
   std::erase_if(sorted_, [](const SpecialPiece& piece) { return text_of(piece).empty(); });
   std::ranges::stable_sort(sorted_, {}, text_of);
-  const auto repeated = std::ranges::unique(sorted_, {}, text_of);
-  sorted_.erase(repeated.begin(), repeated.end());
+  const auto same_text = [](const SpecialPiece& a, const SpecialPiece& b) { return text_of(a) == text_of(b); };
+  sorted_.erase(std::unique(sorted_.begin(), sorted_.end(), same_text), sorted_.end());
   for (const SpecialPiece& piece : sorted_) first_bytes_.set(byte_at(text_of(piece), 0));
 }
 
@@ -35,9 +35,8 @@ const SpecialPiece* SpecialPieces::find(std::string_view text, std::size_t at, T
     const auto at_n = [n](const SpecialPiece& piece) { return byte_at(text_of(piece), n); };
     // Where one piece remains, or all agree, there is nothing to search.
     if (at_n(*first) == byte && at_n(*(end - 1)) == byte) continue;
-    const auto range = std::ranges::equal_range(first, end, byte, {}, at_n);
-    first = range.begin();
-    end = range.end();
+    first = std::ranges::lower_bound(first, end, byte, {}, at_n);
+    end = std::ranges::upper_bound(first, end, byte, {}, at_n);
   }
   return longest;
 }
