@@ -62,6 +62,9 @@ std::string reason(const CLI::App& app, const CLI::App& command, const CLI::Pars
   if (option && dynamic_cast<const CLI::ArgumentMismatch*>(&error) && option->count() == 0) {
     return fmt::format("{}: its value is missing: {}", option->get_name(), option->get_description());
   }
+  if (option && dynamic_cast<const CLI::ArgumentMismatch*>(&error) && option->get_expected_max() == 1) {
+    return fmt::format("{} is given twice", option->get_name());
+  }
   return error.what();
 }
 

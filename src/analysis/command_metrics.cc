@@ -59,6 +59,7 @@ constexpr std::array kCommandMetrics = {
     CommandMetric{"lowrank", "attention.*"},
     CommandMetric{"lowrank", "scaling.*"},
     CommandMetric{"lowrank", "jl.*"},
+    CommandMetric{"lowrank", "state.products", false},
     CommandMetric{"lowrank", "state.distance"},
     CommandMetric{"lowrank", "state.distance.residual"},
     CommandMetric{"effectiveness", "accuracy", false},
