@@ -61,8 +61,8 @@ check "a metric" 2 "unknown metric; did you mean 'rank.stable'\?" -- measure "${
 check "a variant" 2 "did you mean 'san'" -- measure "${small[@]}" --variant SAN
 check "a kind of attention" 2 "did you mean 'nystrom'" -- measure "${small[@]}" --attention nystrm
 check "a missing value" 2 "--samples: its value is missing" -- measure --samples
-check "an option given twice" 2 "--samples is given twice" -- measure --samples 1 --samples 2
 says_nothing_of 'INT'
+check "an option given twice" 2 "--samples is given twice" -- measure --samples 1 --samples 2
 check "a missing file" 2 "FILE is missing: results" -- report
 
 # Models: who names a released one wants its weights.

@@ -274,6 +274,30 @@ TEST(Page, BothKindsOfMeanAreNamed) {
               testing::Contains(testing::Field(&PageColumn::title, HasSubstr("geometric mean"))));
 }
 
+// The law of what the sentence shows, the relative residual; the absolute one of the same network may grow.
+TEST(Page, SpeedIsJudgedByTheLawNotByTheSize) {
+  const auto answer = [](Status relative) {
+    Result result;
+    result.command = "collapse";
+    Row value = row("net", "san", "log10_relative_residual.composite", -0.57);
+    value.kind = "exact";
+    value.layer = 4;
+    result.rows.push_back(value);
+    for (const char* kind : {"relative_residual", "residual"}) {
+      Row law = row("net", "san", "decay", 0.7);
+      law.kind = kind;
+      law.layer.reset();
+      law.status = kind == std::string_view("residual") ? Status::kNoCollapse : relative;
+      result.rows.push_back(law);
+    }
+    return compose_page({{"a", result}}, {}).summary.at(0);
+  };
+  EXPECT_THAT(answer(Status::kExponential).answer, HasSubstr("net san: exponential, 10^-0.57 after 4 layers"));
+  EXPECT_EQ(answer(Status::kExponential).tone, Tone::kBad);
+  EXPECT_EQ(answer(Status::kIrregular).tone, Tone::kNeutral);
+  EXPECT_EQ(answer(Status::kNoCollapse).tone, Tone::kGood);
+}
+
 TEST(Page, AgreementSaysItsWorstDistanceAndIsNotGreenForOneDraw) {
   const auto answer = [](const char* kind) {
     Result result;

@@ -217,7 +217,8 @@ void from_collapse(const Result& result, std::vector<Answer>& summary) {
     const Deepest& deepest = models[model];
     Status law = Status::kNone;
     for (const Row& row : result.rows) {
-      if (row.metric == "decay" && row.kind == "residual" && row.model == model && row.variant == deepest.variant) {
+      if (row.metric == "decay" && row.kind == "relative_residual" && row.model == model &&
+          row.variant == deepest.variant) {
         law = row.status;
       }
     }
