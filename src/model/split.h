@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 
+#include "model/jitter.h"
 #include "model/layer_loader.h"
 #include "model/scaled.h"
 #include "model/step.h"
@@ -16,29 +16,6 @@ namespace rankfall {
 
 // Error(kUsage) if `track` refuses one of the variants; says which it would take.
 void check_trackable(const Network& network, std::span<const Variant> variants);
-
-// Random changes by a share `size`, none if 0: of each number, and, since roundings of a factor change many numbers
-// alike, of each row, of each column, and of the scale and its logarithm. Depends on the draw and on the number of
-// values changed so far only.
-class Jitter {
- public:
-  Jitter(double size, std::uint64_t draw) : size_(size), draw_(draw) {}
-
-  template <class M>
-  void operator()(Scaled<M>& x);
-  void operator()(SplitState& x);
-
-  // One for each of many jobs in parallel, each with numbers of its own.
-  Jitter fork(Index job) const;
-
- private:
-  RowVector<double> factors(Index n);
-
-  double size_;
-  std::uint64_t draw_;
-  std::uint64_t stream_ = 0;
-  Index next_ = 0;
-};
 
 // An observer that sees inside blocks, too.
 class SplitLayerObserver : public SplitObserver {

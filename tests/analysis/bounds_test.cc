@@ -14,7 +14,6 @@
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/measure.h>
-#include <rankfall/parallel.h>
 #include <rankfall/report.h>
 #include <rankfall/sample.h>
 
@@ -361,20 +360,6 @@ TEST(WeightNormsOf, AHeadAndAnMlp) {
   const WeightNorms norms = weight_norms(loader.load(1));
   EXPECT_NEAR(norms.mlp_one.value(), one(both) + 1, 1e-14);
   EXPECT_NEAR(norms.mlp_inf.value(), inf(both) + 1, 1e-14);
-}
-
-TEST(Bounds, DoNotDependOnThreads) {
-  BoundsOptions options;
-  options.input.n_samples = 3;
-  options.input.n_tokens = 9;
-  const std::vector<std::string> models = {"san:layers=3,heads=3,dim=12,vocab=30,std=0.4,mlp=8"};
-  const int before = threads();
-  set_threads(1);
-  const std::string one = to_csv(bounds(models, options));
-  set_threads(4);
-  const std::string four = to_csv(bounds(models, options));
-  set_threads(before);
-  EXPECT_EQ(one, four);
 }
 
 }  // namespace

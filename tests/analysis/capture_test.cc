@@ -8,7 +8,6 @@
 #include <rankfall/capture.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
-#include <rankfall/parallel.h>
 #include <rankfall/parity.h>
 
 namespace rankfall {
@@ -152,12 +151,7 @@ TEST(Capture, LongInputsComeInBlocks) {
   options.input.n_samples = 1;
   options.input.n_tokens = 300;
   const auto one = dir.path() / "one.safetensors";
-  const auto four = dir.path() / "four.safetensors";
-  set_threads(1);
   capture(kModel, one, options);
-  set_threads(4);
-  capture(kModel, four, options);
-  EXPECT_EQ(test::read_all(one), test::read_all(four));
   const auto file = SafetensorsFile::open(one);
   const auto p = values(*file, "attentions");
   for (std::size_t row = 0; row < p.size() / 300; ++row) {

@@ -7,8 +7,6 @@
 #include <rankfall/collapse.h>
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
-#include <rankfall/parallel.h>
-#include <rankfall/report.h>
 #include <rankfall/sample.h>
 
 namespace rankfall {
@@ -172,22 +170,6 @@ TEST(Collapse, PureAttentionEndsWithTheRangeOfLogarithms) {
   const Result result = collapse(spec, options);
   EXPECT_LT(find(result, "san", 600, "log10_residual.composite").mean.value(), -1e250);
   EXPECT_EQ(find(result, "san", 700, "log10_residual.composite").status, Status::kOutOfRange);
-}
-
-TEST(Collapse, DoesNotDependOnThreads) {
-  CollapseOptions options = small_collapse();
-  options.input.n_tokens = 150;
-  set_threads(1);
-  const Result one = collapse(kTiny, options);
-  set_threads(3);
-  const Result three = collapse(kTiny, options);
-  set_threads(2);
-  ASSERT_EQ(one.rows.size(), three.rows.size());
-  for (std::size_t i = 0; i < one.rows.size(); ++i) {
-    EXPECT_EQ(one.rows[i].mean, three.rows[i].mean) << one.rows[i].metric;
-    EXPECT_EQ(one.rows[i].status, three.rows[i].status);
-    EXPECT_EQ(fmt::to_string(one.rows[i].verdict), fmt::to_string(three.rows[i].verdict));
-  }
 }
 
 TEST(Collapse, RefusesWhatCannotBe) {

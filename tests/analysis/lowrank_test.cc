@@ -10,7 +10,6 @@
 #include <rankfall/error.h>
 #include <rankfall/lowrank.h>
 #include <rankfall/measure.h>
-#include <rankfall/parallel.h>
 #include <rankfall/report.h>
 #include <rankfall/sample.h>
 
@@ -321,16 +320,6 @@ TEST(Lowrank, KindsThatDoNotFitSayWhy) {
   }
   EXPECT_EQ(refused, 3);  // two Linformers and Nystrom
   EXPECT_EQ(rows.size(), 3U + 4 * 3);
-}
-
-TEST(Lowrank, ThreadsChangeNothing) {
-  LowrankOptions options = quick();
-  set_threads(1);
-  const std::string one = to_csv(run(kToy, options));
-  set_threads(3);
-  const std::string three = to_csv(run(kToy, options));
-  set_threads(0);
-  EXPECT_EQ(one, three);
 }
 
 // Given inputs are put side by side; lengths that they do not fill are left out.

@@ -5,7 +5,6 @@
 
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
-#include <rankfall/parallel.h>
 #include <rankfall/sample.h>
 
 namespace rankfall {
@@ -208,21 +207,6 @@ TEST(Measure, SeedsGiveRowsEachAndOverAll) {
   MeasureOptions single = small_measure();
   single.seed = 41;
   EXPECT_EQ(*find(measure(kTinyMeasured, single), "san", 1, "cosine.mean").mean, means[41]);
-}
-
-TEST(Measure, ResultsDoNotDependOnTheNumberOfThreads) {
-  MeasureOptions options = small_measure();
-  options.metrics = {"all"};
-  set_threads(1);
-  const Result one = measure(kTinyMeasured, options);
-  set_threads(3);
-  const Result three = measure(kTinyMeasured, options);
-  set_threads(2);
-  ASSERT_EQ(one.rows.size(), three.rows.size());
-  for (std::size_t i = 0; i < one.rows.size(); ++i) {
-    EXPECT_EQ(one.rows[i].mean, three.rows[i].mean) << one.rows[i].metric;
-    EXPECT_EQ(one.rows[i].std, three.rows[i].std);
-  }
 }
 
 TEST(Measure, OneTokenHasNoPairsAndNoResidual) {

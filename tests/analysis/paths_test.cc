@@ -10,7 +10,6 @@
 #include "result/prose_format.h"
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
-#include <rankfall/parallel.h>
 #include <rankfall/paths.h>
 #include <rankfall/report.h>
 #include <rankfall/sample.h>
@@ -262,26 +261,6 @@ TEST(Paths, SampledPathsCollapseAndReRunOnesFaster) {
   // Each path cubes its residual when it computes its own attention.
   EXPECT_LT(value(result, {"rerun.relative_residual.composite", {}, 3, "", "median"}), 1e-8);
   EXPECT_LE(value(result, {"rerun.cosine", {}, 1, "", "median"}), 1 + 1e-12);
-}
-
-TEST(Paths, ResultsDoNotDependOnThreads) {
-  const std::vector<std::string> models = {"san:layers=4,heads=3,dim=12,vocab=30,std=0.5,mlp=8,norm=pre"};
-  PathsOptions options;
-  options.interference = true;
-  options.heads = true;
-  options.n_draws = 5;
-  options.rerun = true;
-  options.n_top = 7;
-  options.to = 2;
-  options.input.n_samples = 5;
-  options.input.n_tokens = 9;
-  const int before = threads();
-  set_threads(1);
-  const std::string one = to_csv(paths(models, options));
-  set_threads(4);
-  const std::string four = to_csv(paths(models, options));
-  set_threads(before);
-  EXPECT_EQ(one, four);
 }
 
 }  // namespace
