@@ -89,10 +89,7 @@ std::string input_words(const Manifest& manifest, bool unicode) {
   };
   const std::string samples = text("samples"), tokens = text("tokens"), input = text("input");
   if (samples.empty() || tokens.empty() || input.empty()) return "";
-  const ManifestValue* random = find(manifest, "random_input");
-  const bool equal = random && std::holds_alternative<bool>(*random) && std::get<bool>(*random);
-  return fmt::format("Input: {} sample{} of {}{} tokens, {}", samples, samples == "1" ? "" : "s",
-                     equal ? "" : "at most ", tokens, input);
+  return fmt::format("Input: {} sample{} of {} tokens, {}", samples, samples == "1" ? "" : "s", tokens, input);
 }
 
 std::string plural(std::size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }

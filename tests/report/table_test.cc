@@ -44,15 +44,14 @@ Result table_example() {
 TEST(Table, SaysWhatTheNumbersAreAbout) {
   Result result = table_example();
   add(result.manifest, "input", "random, uniform");
-  add(result.manifest, "random_input", true);
   add(result.manifest, "samples", std::int64_t{32});
   add(result.manifest, "tokens", std::int64_t{74});
   EXPECT_THAT(to_table(result), testing::StartsWith("Input: 32 samples of 74 tokens, random, uniform\n\nbert"));
   add(result.manifest, "input", "a\x1b[31m.txt");
-  add(result.manifest, "random_input", false);
-  add(result.manifest, "samples", std::int64_t{1});
+  add(result.manifest, "samples", std::int64_t{3});
+  add(result.manifest, "tokens", "4 to 18");
   const std::string table = to_table(result);
-  EXPECT_THAT(table, testing::StartsWith("Input: 1 sample of at most 74 tokens, a"));
+  EXPECT_THAT(table, testing::StartsWith("Input: 3 samples of 4 to 18 tokens, a"));
   EXPECT_THAT(table, Not(HasSubstr("\x1b")));
 }
 
