@@ -16,7 +16,6 @@ namespace {
 using test::TempDir;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr const char* kModel = "san:layers=3,heads=2,dim=8,mlp=16,vocab=30,std=0.4";
 
@@ -33,6 +32,7 @@ std::vector<Recorder<T>> recorded(const Variant& variant, const std::vector<Samp
   const Model model = open_model(kModel, 5);
   std::vector<Recorder<T>> recorders(samples.size());
   std::vector<Observer<T>*> observers;
+  observers.reserve(recorders.size());
   for (auto& recorder : recorders) observers.push_back(&recorder);
   forward<T>(apply(variant, model.network), *model.weights, samples, observers);
   return recorders;
