@@ -127,6 +127,8 @@ void check(const Case& c, Tally& tally) {
   const Digits scope(kDigits);
   std::vector<Truth> truths;
   std::vector<Observer<ManyDigits>*> observers;
+  truths.reserve(c.samples.size());
+  observers.reserve(c.samples.size());
   for (const Sample& sample : c.samples) truths.emplace_back(sample.valid);
   for (Truth& truth : truths) observers.push_back(&truth);
   forward<ManyDigits>(c.network, *c.weights, c.samples, observers, {});
