@@ -203,7 +203,7 @@ void drop_unused_segments(const Network& network, Inputs& inputs, const std::str
   }
   if (dropped) {
     inputs.notes.push_back(
-        fmt::format("{}: 'token_type_ids' left out, a {} model has no segments", where, network.family));
+        fmt::format("{}: 'token_type_ids' left out, the family {} has no segments", where, network.family));
   }
 }
 

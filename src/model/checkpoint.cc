@@ -160,7 +160,7 @@ class NameTable {
     }
     if (inside.names.empty()) return notes;
     const std::string which =
-        fmt::format("{}: {} tensor{} inside the layers {} not used: {}; a {} model has no such part", files_.where(),
+        fmt::format("{}: {} tensor{} inside the layers {} not used: {}; the family {} has no such part", files_.where(),
                     inside.n, inside.n == 1 ? "" : "s", inside.n == 1 ? "is" : "are", inside.list(), network_.family);
     if (!ignore_unused) {
       throw input_error(fmt::format(
@@ -241,11 +241,12 @@ class NameTable {
     const std::string wanted = prefix_ + missing[0]->name;
     if (n_found_ == 0) {
       const std::string some = files_.entries().empty() ? "no tensors" : in_quotes(files_.entries().begin()->first);
-      return input_error(fmt::format(
-          "{}: none of the {} tensors of a {} model is there; found {} and the like, expected {} {}, with or without "
-          "'{}' in front. config.json may belong to another model",
-          files_.where(), missing.size(), network_.family, some, in_quotes(missing[0]->name),
-          shape_text(missing[0]->shape), names_.prefix));
+      return input_error(
+          fmt::format("{}: none of the {} tensors of the family {} is there; found {} and the like, expected {} {}, "
+                      "with or without "
+                      "'{}' in front. config.json may belong to another model",
+                      files_.where(), missing.size(), network_.family, some, in_quotes(missing[0]->name),
+                      shape_text(missing[0]->shape), names_.prefix));
     }
     std::string text = fmt::format("{}: tensor {} is missing, expected with shape {}", files_.where(),
                                    in_quotes(wanted), shape_text(missing[0]->shape));

@@ -297,7 +297,7 @@ TokenizerParts open_parts(const fs::path& directory) {
   }
   if (is_there(fast)) return read_tokenizer_json(fast);
   throw input_error(
-      fmt::format("{}: has no tokenizer; expected {} or tokenizer.json for a {} model. Without one give --ids",
+      fmt::format("{}: has no tokenizer; expected {} or tokenizer.json for the family {}. Without one give --ids",
                   directory.string(), expected, name));
 }
 

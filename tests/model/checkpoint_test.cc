@@ -276,7 +276,7 @@ TEST(Checkpoint, WhatIsMissingOrWrongIsNamed) {
   other.config["model_type"] = "electra";
   other.config["embedding_size"] = 32;
   other.rename_all([](const std::string& name) { return "something." + name; });
-  EXPECT_THAT(saved_error(other), AllOf(HasSubstr("none of the 53 tensors of a electra model is there"),
+  EXPECT_THAT(saved_error(other), AllOf(HasSubstr("none of the 53 tensors of the family electra is there"),
                                         HasSubstr("config.json may belong to another model")));
 }
 
@@ -292,9 +292,10 @@ TEST(Checkpoint, PartsTheDescriptionDoesNotHaveAreAnError) {
   checkpoint.tensors["encoder.layer.0.attention.self.q_norm.weight"] = {"F32", {1}, "1234"};
   checkpoint.tensors["encoder.layer.0.crossattention.self.query.weight"] = {"F32", {1}, "1234"};
   checkpoint.tensors["pooler.dense.weight"] = {"F32", {1}, "1234"};
-  EXPECT_THAT(saved_error(checkpoint), AllOf(HasSubstr("1 tensor inside the layers is not used: "
-                                                       "'encoder.layer.0.attention.self.q_norm.weight'; a bert model"),
-                                             HasSubstr("--ignore-unused")));
+  EXPECT_THAT(saved_error(checkpoint),
+              AllOf(HasSubstr("1 tensor inside the layers is not used: "
+                              "'encoder.layer.0.attention.self.q_norm.weight'; the family bert has"),
+                    HasSubstr("--ignore-unused")));
   EXPECT_THAT(open_checkpoint(checkpoint.save().path(), true).notes,
               ElementsAre(HasSubstr("'encoder.layer.0.attention.self.q_norm.weight'")));
 }
