@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "render/terminal/screen_text.h"
 #include "report/row_text.h"
-#include "report/screen_text.h"
 #include "result/row.h"
 #include <rankfall/report.h>
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "render/terminal/screen_text.h"
 #include "report/row_text.h"
-#include "report/screen_text.h"
 #include "result/manifest.h"
 #include "result/row.h"
 #include <rankfall/report.h>

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "io/atomic_file.h"
+#include "render/terminal/screen_text.h"
 #include "report/row_text.h"
-#include "report/screen_text.h"
 #include <rankfall/report.h>
 
 namespace rankfall {

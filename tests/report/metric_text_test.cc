@@ -1,4 +1,4 @@
-#include "report/metric_text.h"
+#include "view/metric_text.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "report/number_text.h"
+#include "view/number_text.h"
 
 #include <limits>
 
 #include <gmock/gmock.h>
 
-#include "report/screen_text.h"
+#include "render/terminal/screen_text.h"
 
 namespace rankfall {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/screen_text.h"
+#include "render/terminal/screen_text.h"
 
 #include <gmock/gmock.h>
 

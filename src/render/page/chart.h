@@ -1,0 +1,87 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "render/page/panels.h"
+
+// Vega-Lite specifications of the few kinds of charts there are. Their data is called "rows" and is put in elsewhere.
+
+namespace rankfall {
+
+struct ChartAxis {
+  std::string field, title;
+  std::string scale = "linear";  // linear, log, symlog
+  std::vector<double> ticks;     // empty: the chart's choice
+  std::string format;            // of d3; empty: the chart's choice
+  std::string label;             // an expression for labels
+  bool whole = false;            // ticks at whole numbers only
+  std::optional<std::pair<double, double>> domain;
+  bool zero = false;
+};
+
+// An axis of the field with that title, otherwise as usual.
+ChartAxis axis_of(std::string field, std::string title);
+
+struct TooltipField {
+  std::string field;
+  bool number = false;
+};
+
+struct LineChart {
+  ChartAxis x, y;
+  std::vector<DrawnSeries> series;
+  std::string series_title;
+  // A second distinction, by dashes and shapes: measured and published, say.
+  std::string source_field, source_title;
+  std::vector<std::string> sources;
+  std::string low, high;  // fields of a band or of bars; empty: none
+  bool bars = false;      // vertical bars instead of a band
+  bool lines = true, points = true;
+  std::string order;        // field by which points are joined; empty: by x
+  std::string detail;       // one line for each value of this field, too
+  std::string width_field;  // strokes as wide as this says
+  std::vector<TooltipField> tooltip;
+  int height = 280;
+  int point_size = 36;
+};
+Json line_spec(const LineChart& chart);
+
+struct BarChart {
+  ChartAxis x, y;
+  std::vector<DrawnSeries> series;
+  std::string series_title;
+  std::vector<TooltipField> tooltip;
+  int height = 280;
+};
+Json bar_spec(const BarChart& chart);
+
+struct HeatChart {
+  ChartAxis x, y;
+  std::string value, value_title;
+  bool diverging = false;  // about zero
+  double largest = 1;      // of the values' sizes, for that
+  std::vector<TooltipField> tooltip;
+  int height = 280;
+};
+Json heat_spec(const HeatChart& chart);
+
+// Powers of ten down to a logarithm: 0, -1, -3, -10, -30 ...
+std::vector<double> power_ticks(double lowest, double highest);
+
+// Ticks of an axis of logarithms that spans less than two powers of ten, at round values (0.2, 0.3, 0.5, 1), and how
+// many digits tell their labels apart. No ticks on longer axes: whole powers do there.
+struct PowerTicks {
+  std::vector<double> ticks;
+  int digits = 3;
+};
+PowerTicks narrow_power_ticks(double lowest, double highest);
+
+// Expressions of labels: of an axis of logarithms, the value itself, right at any tick (10⁻¹², 0.32 for -0.5,
+// 3.2·10⁻¹³); of a logarithmic axis of values the same.
+std::string power_label(int digits = 3);
+std::string value_label();
+
+}  // namespace rankfall

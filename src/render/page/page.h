@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "view/view.h"
+#include <rankfall/report.h>
+#include <rankfall/result.h>
+
+// What the report page shows: views in sections. web/src/page.ts has the structures that the script reads as JSON.
+
+namespace rankfall {
+
+using Json = nlohmann::ordered_json;
+
+struct Section {
+  std::string id, title, intro;
+  std::vector<Figure> figures;
+};
+
+struct PageContent {
+  std::string title, subtitle;
+  std::vector<Answer> summary;
+  std::vector<Section> sections;
+  std::vector<std::pair<std::string, Manifest>> manifests;
+};
+
+// For the script element; text that is not UTF-8 is replaced.
+Json to_page_json(const PageContent& page);
+
+// One HTML file, and each chart by itself. Throws Error kUsage if the library was built without the page's script.
+Page page_of(const PageContent& content);
+
+}  // namespace rankfall

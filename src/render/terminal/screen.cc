@@ -1,0 +1,94 @@
+#include "render/terminal/screen.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace rankfall {
+namespace {
+
+struct Mark {
+  Status status;
+  std::string_view mark, meaning;
+};
+
+// In at most four columns.
+constexpr Mark kMarks[] = {
+    {Status::kRoundingFloor, "·floor", "the rounding noise of the arithmetic, not a property of the network"},
+    {Status::kBelowFloat32, "<f32", "beyond what float32 arithmetic shows of it"},
+    {Status::kBelowFloat64, "<f64", "beyond what float64 arithmetic shows of it"},
+    {Status::kOutOfRange, "<<", "below 10^(-10^308), where logarithms end"},
+    {Status::kNotCarried, "?", "not carried by double precision either (metric log10_error)"},
+    {Status::kExactlyZero, "= 0", "exactly zero"},
+    {Status::kHolds, "ok", "applies and holds"},
+    {Status::kVacuous, "vac", "holds, but allows more than what enters"},
+    {Status::kNotApplicable, "n/a", "a condition of it fails"},
+    {Status::kViolated, "!!", "violated"},
+};
+
+}  // namespace
+
+Colour colour_of(Tone tone) {
+  switch (tone) {
+    case Tone::kGood:
+      return Colour::kGood;
+    case Tone::kWarning:
+      return Colour::kWarn;
+    case Tone::kBad:
+      return Colour::kBad;
+    case Tone::kNeutral:
+      break;
+  }
+  return Colour::kBold;
+}
+
+std::vector<std::string> legend(const std::set<Status>& marks) {
+  std::vector<std::string> out;
+  for (const Mark& mark : kMarks) {
+    if (marks.contains(mark.status)) out.push_back(std::string(mark.mark) + ": " + std::string(mark.meaning));
+  }
+  return out;
+}
+
+std::string Screen::mark(Status status) {
+  const auto* found = std::ranges::find(kMarks, status, &Mark::status);
+  if (found == std::end(kMarks)) return "";
+  marks.insert(status);
+  return text(found->mark);
+}
+
+void Screen::line(std::string harmless) {
+  harmless.erase(harmless.find_last_not_of(' ') + 1);
+  out += harmless + '\n';
+}
+
+void Screen::paragraph(std::string_view from_view, Colour colour, int indent) {
+  for (const auto& part : wrap(text(from_view), options.width - indent, options.unicode)) {
+    line(std::string(static_cast<std::size_t>(indent), ' ') + paint(colour, part));
+  }
+}
+
+void Screen::title(std::string_view title, std::string_view about) {
+  const std::string name = text(title), what = text(about);
+  if (name.empty() && what.empty()) return;
+  if (display_width(name) + 2 + display_width(what) <= options.width) {
+    line(paint(Colour::kBold, name) + (name.empty() ? "" : "  ") + paint(Colour::kDim, what));
+    return;
+  }
+  if (!name.empty()) {
+    const int width = std::min(display_width(name), options.width);
+    line(paint(Colour::kBold, fit(name, width, Align::kLeft, options.unicode)));
+  }
+  paragraph(about, Colour::kDim, name.empty() ? 0 : 2);
+}
+
+void Screen::beside(std::string_view name, int width, Tone tone, std::string_view from_view, Colour colour) {
+  constexpr int kGap = 2;
+  std::string begin = width == 0 ? "" : paint(colour_of(tone), fit(text(name), width, Align::kLeft, options.unicode));
+  const int indent = width == 0 ? 0 : width + kGap;
+  for (const auto& part : wrap(text(from_view), std::max(20, options.width - indent), options.unicode)) {
+    line(begin + (width == 0 ? "" : std::string(kGap, ' ')) + paint(colour, part));
+    begin.assign(static_cast<std::size_t>(width), ' ');
+  }
+}
+
+}  // namespace rankfall

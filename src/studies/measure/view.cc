@@ -1,0 +1,341 @@
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "result/manifest.h"
+#include "result/summary.h"
+#include "studies/layer_curves.h"
+#include "studies/numbers_of.h"
+#include "studies/views.h"
+#include "view/metric_text.h"
+#include "view/number_text.h"
+
+namespace rankfall {
+namespace {
+
+constexpr std::string_view kMainMetric = "relative_residual.composite";
+constexpr std::size_t kMostModels = 3;
+constexpr std::size_t kMostVariants = 5;
+
+// Whether the variants ran as the published code ran them, which is not as it labelled them.
+bool is_as_published(const Result& result) {
+  const ManifestValue* value = find(result.manifest, "as_published");
+  const auto* flag = value ? std::get_if<bool>(value) : nullptr;
+  return flag && *flag;
+}
+
+// The published curves beside ours.
+void add_published(const Result& result, LayerCurves& of) {
+  if (of.metric != kMainMetric) return;
+  std::vector<Point> published;
+  for (const Row& row : result.rows) {
+    if (row.metric != "published.value" || row.model != of.model || !row.layer) continue;
+    published.push_back(point_of(row, static_cast<double>(*row.layer), row.variant));
+    published.back().source = "published";
+  }
+  if (published.empty()) return;
+  for (Point& point : of.curves.points) point.source = "rankfall";
+  of.curves.points.insert(of.curves.points.end(), published.begin(), published.end());
+  of.curves.sources = {"rankfall", "published"};
+  of.curves.source_title = "source";
+}
+
+std::vector<Series> series_of(const std::vector<const LayerCurves*>& all) {
+  Names variants;
+  for (const LayerCurves* of : all) {
+    for (const std::string& variant : of->variants.list()) variants.add(variant);
+  }
+  return variant_series(variants.list());
+}
+
+Figure metric_figure(const std::vector<const LayerCurves*>& models, const std::string& precision) {
+  const std::string& metric = models.front()->metric;
+  const MetricText text = metric_text(metric);
+  Figure figure;
+  figure.id = "curves-" + metric;
+  std::ranges::replace_if(
+      figure.id, [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); }, '-');
+  figure.title = title_case(text.words) + " by layer";
+  figure.series = series_of(models);
+  const bool published = std::ranges::any_of(models, [](const LayerCurves* of) { return !of->curves.sources.empty(); });
+  figure.caption = published ? "How much of each hidden state is not the same for all tokens, beside the published "
+                               "curves (dashed), which are one unseeded draw of the weights each."
+                   : text.is_relative_residual
+                       ? "How much of each hidden state is not the same for all tokens; 0 is a matrix of rank 1."
+                       : "Over layers, one curve for each variant.";
+  bool floor = false;
+  for (const LayerCurves* of : models) {
+    figure.nodes.emplace_back(of->curves);
+    floor = floor ||
+            std::ranges::find(of->curves.points, Status::kRoundingFloor, &Point::status) != of->curves.points.end();
+    if (text.is_relative_residual) figure.nodes.emplace_back(findings(*of, precision));
+  }
+  if (std::ranges::any_of(models, [](const LayerCurves* of) { return of->curves.band == Band::kDeviation; })) {
+    figure.notes.emplace_back("Bands are one standard deviation.");
+  }
+  if (floor) {
+    figure.notes.push_back(fmt::format(
+        "Values that the table notes as rounding floor are noise of {}arithmetic, not the network.", precision));
+  }
+  return figure;
+}
+
+// One panel for each variant, one curve for each model.
+Figure side_by_side(const std::vector<const LayerCurves*>& models) {
+  Figure figure;
+  figure.id = "compared";
+  figure.title = "Models side by side";
+  figure.caption =
+      fmt::format("{} of each model, variant by variant.", title_case(metric_text(models.front()->metric).words));
+  Names variants, names;
+  for (const LayerCurves* of : models) {
+    names.add(of->model);
+    for (const std::string& variant : of->variants.list()) variants.add(variant);
+  }
+  figure.series = numbered_series(names.list());
+  for (const std::string& variant : variants.list()) {
+    Curves curves = models.front()->curves;
+    curves.title = variant;
+    curves.series_title = "model";
+    curves.sources.clear();
+    curves.points.clear();
+    curves.only_drawn = true;
+    for (const LayerCurves* of : models) {
+      for (Point point : of->curves.points) {
+        if (point.series != variant || point.source == "published") continue;
+        point.series = of->model;
+        curves.points.push_back(std::move(point));
+      }
+    }
+    figure.nodes.emplace_back(std::move(curves));
+  }
+  return figure;
+}
+
+// The last layer of each model over the number in its name: a series of training steps.
+Figure from_model_to_model(const std::vector<const LayerCurves*>& models, const std::vector<double>& numbers) {
+  Figure figure;
+  figure.id = "series";
+  figure.title = "From model to model";
+  figure.caption = fmt::format("{} of the last layer, by the number in the models' names.",
+                               title_case(metric_text(models.front()->metric).words));
+  Curves curves = models.front()->curves;
+  curves.title.clear();
+  curves.points.clear();
+  curves.sources.clear();
+  curves.x = "number in the name";
+  curves.wide = true;
+  for (std::size_t m = 0; m < models.size(); ++m) {
+    std::map<std::string, const Point*> last;
+    for (const Point& point : models[m]->curves.points) {
+      if (point.source == "published") continue;
+      const Point*& best = last[point.series];
+      if (!best || best->x < point.x) best = &point;
+    }
+    for (const auto& [variant, point] : last) {
+      curves.points.push_back(*point);
+      curves.points.back().x = numbers[m];
+    }
+  }
+  std::ranges::stable_sort(curves.points, {}, &Point::x);
+  figure.series = series_of(models);
+  figure.nodes.emplace_back(std::move(curves));
+  return figure;
+}
+
+Figure other_measures(const std::string& model, const std::vector<const LayerCurves*>& metrics, std::size_t number) {
+  Figure figure;
+  figure.id = fmt::format("other-{}", number);
+  figure.title = fmt::format("Other measures of {}", model);
+  figure.caption = "Every other metric of the result, over layers.";
+  figure.detail = true;
+  figure.series = series_of(metrics);
+  for (const LayerCurves* of : metrics) {
+    Curves curves = of->curves;
+    curves.title = of->metric;
+    figure.nodes.emplace_back(std::move(curves));
+  }
+  return figure;
+}
+
+// --- the answers ---
+
+// A finding, and the models of which it is true.
+struct Finds {
+  std::string text;
+  std::vector<std::string> models;
+};
+
+void note(std::vector<Finds>& finds, const std::string& text, const std::string& model) {
+  const auto found = std::ranges::find(finds, text, &Finds::text);
+  if (found == finds.end()) {
+    finds.push_back({text, {model}});
+  } else {
+    found->models.push_back(model);
+  }
+}
+
+// "from layer 2 on (bert-base@init and albert-base@init) and from layer 4 on (xlnet-base@init)"
+std::string words(const std::vector<Finds>& finds) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < finds.size() && i < kMostModels; ++i) {
+    std::vector<std::string> names;
+    for (const std::string& model : finds[i].models) {
+      if (names.size() < kMostModels) names.push_back(shortened(model));
+    }
+    if (finds[i].models.size() > kMostModels) {
+      names.push_back(fmt::format("{} more", finds[i].models.size() - kMostModels));
+    }
+    texts.push_back(fmt::format("{} ({})", finds[i].text, joined(names)));
+  }
+  return joined(texts) + (finds.size() > kMostModels ? fmt::format(", and {} more", finds.size() - kMostModels) : "");
+}
+
+std::string variant_words(const std::string& variant) {
+  if (variant == "full") return "the full transformer";
+  if (variant == "san") return "attention alone (san)";
+  if (variant == "san+skip") return "attention with skips (san+skip)";
+  if (variant == "san+mlp") return "attention with MLPs but no skips (san+mlp)";
+  return variant.empty() ? "it" : variant;
+}
+
+// "from layer 2 on" where it ends at the rounding floor, otherwise what is left in the last layer: "0.41".
+std::string in_short(const LayerCurves& of, const std::string& variant) {
+  std::optional<double> floor, end;  // the layer from which on all are at the floor; the last value
+  for (const Point& point : of.curves.points) {
+    if (point.series != variant || !point.value || point.source == "published") continue;
+    end = point.value;
+    if (point.status != Status::kRoundingFloor) {
+      floor.reset();
+    } else if (!floor) {
+      floor = point.x;
+    }
+  }
+  if (floor) return fmt::format("from layer {} on", *floor);
+  return end ? significant(*end, 2) : "no value";
+}
+
+void answer(const Result& result, const std::vector<const LayerCurves*>& models, std::vector<Answer>& answers) {
+  struct Fates {
+    std::vector<Finds> dying, living;
+  };
+  std::map<std::string, Fates> fates;
+  Names variants;
+  for (const LayerCurves* of : models) {
+    for (const std::string& variant : of->variants.list()) {
+      variants.add(variant);
+      const Tone tone = finding(*of, variant, "").tone;
+      if (tone == Tone::kGood) note(fates[variant].living, in_short(*of, variant), of->model);
+      if (tone == Tone::kBad || tone == Tone::kWarning) note(fates[variant].dying, in_short(*of, variant), of->model);
+    }
+  }
+  std::vector<std::string> dying, living;
+  const std::size_t n_shown = std::min(variants.size(), kMostVariants);
+  for (std::size_t v = 0; v < n_shown; ++v) {
+    const std::string& variant = variants.list()[v];
+    const std::string name = variant_words(variant) + (is_as_published(result) ? ", as published," : "");
+    const Fates& of = fates[variant];
+    if (!of.dying.empty()) dying.push_back(fmt::format("{} {}", name, words(of.dying)));
+    if (!of.living.empty()) living.push_back(fmt::format("{} {}", name, words(of.living)));
+  }
+  const std::string more =
+      n_shown < variants.size() ? fmt::format(" (the first {} of {} variants)", n_shown, variants.size()) : "";
+  if (!dying.empty()) {
+    answers.push_back({Question::kCollapses,
+                       fmt::format("The relative residual is lost in rounding from a layer on, or falls to the value "
+                                   "given: {}{}.",
+                                   fmt::join(dying, "; "), more),
+                       Tone::kBad});
+  } else if (!living.empty()) {
+    answers.push_back({Question::kCollapses, "Nothing that was measured falls below a tenth.", Tone::kGood});
+  }
+  if (!living.empty()) {
+    answers.push_back({Question::kPrevents,
+                       fmt::format("Relative residual left in the last layer: {}{}.", fmt::join(living, "; "), more),
+                       Tone::kGood});
+  } else if (dying.size() > 1) {
+    answers.push_back({Question::kPrevents, "None of the variants that were measured.", Tone::kNeutral});
+  }
+}
+
+}  // namespace
+
+std::vector<double> numbers_of(const std::vector<std::string>& models) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::set<std::string> stems;
+  std::set<double> numbers;
+  std::vector<double> out;
+  for (const std::string& model : models) {
+    std::size_t end = model.size();
+    while (end > 0 && !is_digit(model[end - 1])) --end;
+    std::size_t begin = end;
+    while (begin > 0 && is_digit(model[begin - 1])) --begin;
+    double number = 0;
+    if (begin == end || end - begin > 15) return {};
+    std::from_chars(model.data() + begin, model.data() + end, number);
+    stems.insert(model.substr(0, begin) + '\0' + model.substr(end));
+    numbers.insert(number);
+    out.push_back(number);
+  }
+  if (stems.size() != 1 || numbers.size() != models.size() || models.size() < 3) return {};
+  return out;
+}
+
+View measure_view(const Result& result, const ViewOptions& options) {
+  const Rows rows = summary_rows(result);
+  std::vector<LayerCurves> all = layer_curves(rows);
+  for (LayerCurves& of : all) add_published(result, of);
+  std::vector<std::string> shown = options.metrics;
+  if (shown.empty()) {
+    const auto has_main = std::ranges::find(all, kMainMetric, &LayerCurves::metric) != all.end();
+    if (has_main) shown.emplace_back(kMainMetric);
+    if (!has_main && !all.empty()) shown.push_back(all.front().metric);
+  }
+  View view;
+  view.answers_last = is_as_published(result);
+  Names models, metrics;
+  for (const LayerCurves& of : all) {
+    models.add(of.model);
+    metrics.add(of.metric);
+  }
+  for (const std::string& metric : shown) {
+    std::vector<const LayerCurves*> of_models;
+    std::vector<std::string> names;
+    for (const LayerCurves& of : all) {
+      if (of.metric != metric) continue;
+      of_models.push_back(&of);
+      names.push_back(of.model);
+    }
+    if (of_models.empty()) continue;
+    if (view.figures.empty()) {
+      if (const auto numbers = numbers_of(names); !numbers.empty()) {
+        view.figures.push_back(from_model_to_model(of_models, numbers));
+      }
+      if (options.compares && of_models.size() > 1) view.figures.push_back(side_by_side(of_models));
+    }
+    if (metric == kMainMetric) answer(result, of_models, view.answers);
+    view.figures.push_back(metric_figure(of_models, precision_words(result.manifest)));
+  }
+  std::size_t number = 0;
+  for (const std::string& model : models.list()) {
+    std::vector<const LayerCurves*> others;
+    for (const LayerCurves& of : all) {
+      if (of.model == model && std::ranges::find(shown, of.metric) == shown.end()) others.push_back(&of);
+    }
+    ++number;
+    if (!others.empty()) view.figures.push_back(other_measures(model, others, number));
+  }
+  for (Figure& figure : head_maps(rows)) view.figures.push_back(std::move(figure));
+  const auto n_shown = std::ranges::count_if(
+      metrics.list(), [&](const std::string& metric) { return std::ranges::find(shown, metric) != shown.end(); });
+  if (static_cast<std::size_t>(n_shown) < metrics.size()) {
+    view.notes.push_back(fmt::format("{} of {} shown", n_shown, counted(metrics.size(), "metric")));
+  }
+  return view;
+}
+
+}  // namespace rankfall

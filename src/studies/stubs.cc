@@ -1,0 +1,18 @@
+#include "studies/views.h"
+
+namespace rankfall {
+
+View bounds_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+View paths_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+View counts_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+View effectiveness_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+View circle_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+View train_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+View lowrank_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+View layer_costs_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+View audit_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+View agreement_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+View tokens_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+View doctor_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
+
+}  // namespace rankfall

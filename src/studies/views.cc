@@ -1,0 +1,48 @@
+#include "studies/views.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "view/rows.h"
+
+namespace rankfall {
+namespace {
+
+constexpr StudyView kViews[] = {
+    {"agreement", "Agreement with the paper", "The published numbers beside ours.", agreement_view},
+    {"measure", "Residuals by layer", "What is left of the differences between tokens.", measure_view, true},
+    {"collapse", "The exact collapse", "The same residuals, tracked exactly at any depth.", collapse_view, true},
+    {"bounds", "Theory against measurement", "Every bound beside what it bounds.", bounds_view},
+    {"paths", "Paths", "The network as a sum over paths, one head or the skip in each block.", paths_view},
+    {"counts", "Path lengths", "How many paths of each length there are.", counts_view},
+    {"effectiveness", "What paths of each length can do", "Accuracy on the tasks.", effectiveness_view},
+    {"circle", "Recurrence", "One block applied again and again.", circle_view},
+    {"train", "Training", "Curves of the training.", train_view},
+    {"lowrank", "Low rank", "How far attention is of low rank, and what cheaper attention does.", lowrank_view},
+    {"layer_costs", "Costs of a layer", "Time and memory of each kind of attention.", layer_costs_view},
+    {"audit", "The audit", "Every claim of the theory, tried.", audit_view},
+    {"tokens", "Tokens", "Texts as the tokenizer cuts them.", tokens_view},
+    {"doctor", "The machine", "What rankfall found where it ran.", doctor_view},
+};
+
+}  // namespace
+
+std::span<const StudyView> study_views() { return kViews; }
+
+const StudyView* study_view(std::string_view command) {
+  const auto* found = std::ranges::find(kViews, command, &StudyView::name);
+  return found == std::end(kViews) ? nullptr : found;
+}
+
+View view_of(const Result& result, const ViewOptions& options) {
+  const StudyView* study = study_view(result.command);
+  View view;
+  if (study && (options.metrics.empty() || study->takes_metrics)) view = study->view(result, options);
+  std::erase_if(view.figures, [](const Figure& figure) { return figure.nodes.empty(); });
+  // Rows that are not what the study writes.
+  if (view.figures.empty()) view = plain_view(result, options);
+  if (view.about.empty()) view.about = input_words(result.manifest);
+  return view;
+}
+
+}  // namespace rankfall

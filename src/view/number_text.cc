@@ -1,0 +1,72 @@
+#include "view/number_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace rankfall {
+
+std::string significant(double value, int digits) {
+  if (value == 0) return "0";
+  if (!std::isfinite(value)) return fmt::format("{}", value);
+  // The exponent after rounding: 0.9996 is 1.00, not 1.000.
+  std::string scientific = fmt::format("{:.{}e}", value, digits - 1);
+  const auto e = scientific.find('e');
+  const bool negative = scientific[e + 1] == '-';
+  int exponent = 0;
+  std::from_chars(scientific.data() + e + 2, scientific.data() + scientific.size(), exponent);
+  if (negative) exponent = -exponent;
+  if (exponent < -3 || exponent >= 6) return scientific;
+  return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
+}
+
+std::string logarithm(double value) {
+  const double size = std::abs(value);
+  if (size < 100) return fmt::format("{:.2f}", value);
+  if (size < 1e5) return fmt::format("{:.1f}", value);
+  return size < 1e9 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
+
+std::string digits_text(const std::string& digits, std::size_t most) {
+  if (digits.size() <= most) return digits;
+  // Three digits of the first fifteen; rounding may carry into one more place.
+  constexpr std::size_t kHead = 15;
+  const std::string head = fmt::format("{:.2e}", std::stod(digits.substr(0, kHead)));
+  const auto e = head.find('e');
+  const auto exponent =
+      std::stol(head.substr(e + 1)) + static_cast<long>(digits.size() - std::min(digits.size(), kHead));
+  return fmt::format("{}e+{:02}", head.substr(0, e), exponent);
+}
+
+void align_points(std::vector<std::string>& numbers) {
+  const auto point = [](std::string_view number) { return std::min(number.find_first_of(".e"), number.size()); };
+  std::size_t before = 0, after = 0;
+  for (const std::string& number : numbers) {
+    before = std::max(before, point(number));
+    after = std::max(after, number.size() - point(number));
+  }
+  for (std::string& number : numbers) {
+    number.insert(0, before - point(number), ' ');
+    number.resize(before + after, ' ');
+  }
+}
+
+std::string bar(double fraction, int width, bool unicode) {
+  constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  constexpr std::string_view kHalves[] = {"", ":"};
+  const int parts = unicode ? 8 : 2;
+  const double clamped = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0.0;
+  const int filled = static_cast<int>(std::lround(clamped * width * parts));
+  std::string out;
+  for (int i = 0; i < filled / parts; ++i) out += unicode ? "█" : "#";
+  const auto rest = static_cast<std::size_t>(filled % parts);
+  out += unicode ? kEighths[rest] : kHalves[rest];
+  const int used = filled / parts + (rest > 0 ? 1 : 0);
+  out.append(static_cast<std::size_t>(width - used), ' ');
+  return out;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,161 @@
+#include "view/rows.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "io/utf8.h"
+#include "result/averaging.h"
+#include "result/manifest.h"
+#include "result/prose_format.h"
+
+namespace rankfall {
+namespace {
+
+template <class Key>
+std::vector<RowGroup> grouped(const Result& result, Key key_of) {
+  std::vector<RowGroup> groups;
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> places;
+  for (const Row& row : result.rows) {
+    const auto key = key_of(row);
+    const auto [place, is_new] = places.try_emplace(key, groups.size());
+    if (is_new) groups.push_back({std::string(key.first), std::string(key.second), {}});
+    groups[place->second].rows.push_back(&row);
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::vector<RowGroup> by_variant(const Result& result) {
+  return grouped(result,
+                 [](const Row& row) { return std::pair<std::string_view, std::string_view>(row.model, row.variant); });
+}
+
+std::vector<RowGroup> by_model(const Result& result) {
+  return grouped(result, [](const Row& row) { return std::pair<std::string_view, std::string_view>(row.model, ""); });
+}
+
+Rows with_metric(const Rows& rows, std::string_view metric) {
+  Rows out;
+  std::ranges::copy_if(rows, std::back_inserter(out), [&](const Row* row) { return row->metric == metric; });
+  return out;
+}
+
+bool is_layer_row(const Row& row) {
+  return row.layer && !row.metric.empty() && row.exact.empty() && !row.sample && !row.length && !row.origin &&
+         !row.path && !row.step && row.claim.empty() && !row.tokens && !row.k;
+}
+
+void Names::add(const std::string& name) {
+  if (std::ranges::find(names_, name) == names_.end()) names_.push_back(name);
+}
+
+std::optional<double> finite(std::optional<double> value) {
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+Point point_of(const Row& row, double x, std::string series) {
+  Point point;
+  point.x = x;
+  point.series = std::move(series);
+  point.value = finite(row.mean);
+  point.n = row.n;
+  point.status = row.status;
+  point.note = fmt::to_string(row.verdict);
+  if (point.value && finite(row.std)) {
+    point.low = *point.value - *row.std;
+    point.high = *point.value + *row.std;
+  }
+  return point;
+}
+
+std::vector<Series> numbered_series(const std::vector<std::string>& names) {
+  std::vector<Series> out;
+  out.reserve(names.size());
+  for (const std::string& name : names) out.push_back({name, name, out.size()});
+  return out;
+}
+
+std::vector<Series> variant_series(const std::vector<std::string>& variants) {
+  static const std::map<std::string_view, std::pair<std::size_t, std::string_view>> known_variants = {
+      {"full", {0, "full: the transformer"}},
+      {"san", {1, "san: attention alone"}},
+      {"san+skip", {2, "san+skip: with skips"}},
+      {"san+mlp", {3, "san+mlp: with MLPs"}},
+      {"no-norm", {4, "no-norm: without norms"}}};
+  std::vector<Series> out;
+  std::size_t next = known_variants.size();
+  for (const std::string& variant : variants) {
+    const auto known = known_variants.find(variant);
+    if (known == known_variants.end()) {
+      out.push_back({variant, variant.empty() ? "value" : variant, next++});
+    } else {
+      out.push_back({variant, std::string(known->second.second), known->second.first});
+    }
+  }
+  // Alone among strangers: begin with the first colour.
+  if (next == known_variants.size() + variants.size()) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].number = i;
+  }
+  return out;
+}
+
+std::vector<Series> ordered_series(const std::vector<std::string>& names) {
+  std::vector<Series> out = numbered_series(names);
+  for (Series& series : out) series.look = Series::Look::kOrdered;
+  return out;
+}
+
+Series reference_series(std::string name, std::string title) {
+  return {std::move(name), std::move(title), 0, Series::Look::kReference};
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  }
+  return out;
+}
+
+std::string shortened(const std::string& name) { return printable(name, 60); }
+
+std::string counted(std::size_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+
+std::string title_case(std::string words) {
+  if (!words.empty()) words[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(words[0])));
+  return words;
+}
+
+std::string mean_words(std::string_view metric, Index n, bool over_seeds) {
+  return fmt::format("{} over {} {}{}", words_of(averaging_of(metric)), n, over_seeds ? "seed" : "sample",
+                     n == 1 ? "" : "s");
+}
+
+std::string precision_words(const Manifest& manifest) {
+  const std::string precision = text_of(manifest, "precision");
+  return precision == "f32" ? "float32 " : precision == "f64" ? "float64 " : "";
+}
+
+std::string input_words(const Manifest& manifest) {
+  const auto text = [&](std::string_view key) -> std::string {
+    const ManifestValue* value = find(manifest, key);
+    if (!value) return "";
+    if (const auto* number = std::get_if<std::int64_t>(value)) return fmt::format("{}", *number);
+    if (const auto* list = std::get_if<std::vector<std::string>>(value)) {
+      return fmt::format("{}", fmt::join(*list, "/"));  // one for each model
+    }
+    const auto* name = std::get_if<std::string>(value);
+    return name ? *name : "";
+  };
+  const std::string samples = text("samples"), tokens = text("tokens"), input = text("input");
+  if (samples.empty() || tokens.empty() || input.empty()) return "";
+  return fmt::format("Input: {} sample{} of {} tokens, {}", samples, samples == "1" ? "" : "s", tokens, input);
+}
+
+}  // namespace rankfall
