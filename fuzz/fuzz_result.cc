@@ -4,7 +4,8 @@
 #include <string_view>
 
 #include "fuzz_check.h"
-#include "report/page/page.h"
+#include "render/page/panels.h"
+#include "report/page_content.h"
 #include <rankfall/error.h>
 #include <rankfall/report.h>
 
@@ -32,11 +33,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.unicode = false;
   to_table(result, options);
   try {
-    const PageContent page = compose_page({{"a", result}, {"b", result}}, {});
+    const PageContent page = page_content({{"a", result}, {"b", result}}, {});
     FUZZ_CHECK(!to_page_json(page).dump(-1, ' ', false, Json::error_handler_t::replace).empty());
     for (const Section& section : page.sections) {
       for (const Figure& figure : section.figures) {
-        for (const Panel& panel : figure.panels) FUZZ_CHECK(!standalone_spec(panel, figure).empty());
+        for (const Panel& panel : panels_of(figure)) FUZZ_CHECK(!standalone_spec(panel, figure).empty());
       }
     }
   } catch (const Error& e) {

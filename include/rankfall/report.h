@@ -32,11 +32,12 @@ RANKFALL_API Result at_level(const Result& result, RowLevel level);
 struct TableOptions {
   // Metrics to show, in this order. Empty: relative_residual.composite or log10_relative_residual.composite if the
   // result has it, otherwise all.
-  std::vector<std::string> metrics;
-  bool colour = false;  // ANSI escapes
-  int width = 100;      // columns of the terminal; values below 40 count as 40
-  bool unicode = true;  // false: ASCII only
-  bool plot = false;    // curves as a plot in characters under their table
+  std::vector<std::string> metrics = {};
+  bool colour = false;    // ANSI escapes
+  int width = 100;        // columns of the terminal; values below 40 count as 40
+  bool unicode = true;    // false: ASCII only
+  bool plot = false;      // curves as a plot in characters under their table
+  std::string more = {};  // where every row is, said at the end: "with --format csv"; empty: not said
 };
 
 // For people: per model and metric a block of layers by variants with bars, a sentence per variant under relative

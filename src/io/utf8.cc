@@ -76,4 +76,15 @@ std::string printable(std::string_view text, std::size_t max_bytes) {
 
 std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'"; }
 
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Unit unit = utf8_decode(text.substr(at));
+    out += unit.valid ? text.substr(at, unit.length) : "\xef\xbf\xbd";
+    at += unit.length;
+  }
+  return out;
+}
+
 }  // namespace rankfall

@@ -26,4 +26,7 @@ std::string printable(std::string_view text, std::size_t max_bytes = 160);
 // printable() in single quotes.
 std::string in_quotes(std::string_view text);
 
+// The same text with every sequence that is not UTF-8 as U+FFFD.
+std::string valid_utf8(std::string_view text);
+
 }  // namespace rankfall

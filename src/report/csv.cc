@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "render/terminal/screen_text.h"
+#include "io/utf8.h"
 #include "report/row_text.h"
 #include "result/row.h"
 #include <rankfall/report.h>

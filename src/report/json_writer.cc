@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "render/terminal/screen_text.h"
+#include "io/utf8.h"
 #include "report/row_text.h"
 #include "result/manifest.h"
 #include "result/row.h"

@@ -9,9 +9,8 @@ namespace rankfall {
 
 std::string to_table(const Result& result, const TableOptions& options) {
   View view = view_of(result, {.metrics = options.metrics, .compares = false});
-  // Commands that print these have no other format.
-  if (result.command != "agreement" && result.command != "tokens") {
-    view.notes.push_back(fmt::format("all {} with --format csv or json", counted(result.rows.size(), "row")));
+  if (!options.more.empty()) {
+    view.notes.push_back(fmt::format("all {} {}", counted(result.rows.size(), "row"), options.more));
   }
   return terminal_text(view, options);
 }

@@ -68,5 +68,10 @@ TEST(Utf8, MessagesAreSafeToPrint) {
   EXPECT_EQ(in_quotes("a'b"), "'a'b'");
 }
 
+TEST(ValidUtf8, ReplacesWhatIsNot) {
+  EXPECT_EQ(valid_utf8("a é 日"), "a é 日");
+  EXPECT_EQ(valid_utf8("a\xff\xc3"), "a\xef\xbf\xbd\xef\xbf\xbd");
+}
+
 }  // namespace
 }  // namespace rankfall

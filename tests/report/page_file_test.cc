@@ -5,8 +5,8 @@
 
 #include "io/base64.h"
 #include "io/sha256.h"
-#include "report/page/assets.h"
-#include "report/page/page.h"
+#include "render/page/assets.h"
+#include "report/page_content.h"
 #include "report/page_samples.h"
 #include <rankfall/error.h>
 #include <rankfall/report.h>

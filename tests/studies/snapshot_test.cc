@@ -1,5 +1,6 @@
-// What a study shows, word by word: tests/data/views/NAME.json is a small result, NAME.txt its table on a terminal of 100
-// columns. After a change that is meant: RANKFALL_SNAPSHOTS=write build/dev/tests/studies/test_views, and look at git diff.
+// What a study shows, word by word: tests/data/views/NAME.json is a small result, NAME.txt its table on a terminal of
+// 100 columns. After a change that is meant: RANKFALL_SNAPSHOTS=write build/dev/tests/studies/test_views, and look at
+// git diff.
 
 #include <algorithm>
 #include <cstdlib>
@@ -66,7 +67,7 @@ TEST(Views, SayWhatTheyAlwaysSaid) {
     expect_sound(view_of(result, {}), file.stem().string());
     std::filesystem::path snapshot = file;
     snapshot.replace_extension(".txt");
-    const std::string text = to_table(result, {.metrics = {}, .colour = false, .width = 100, .unicode = true});
+    const std::string text = to_table(result, {.colour = false, .width = 100, .unicode = true});
     if (write) std::ofstream(snapshot, std::ios::binary) << text;
     EXPECT_EQ(text, text_of_file(snapshot)) << file << ": if the change is meant, RANKFALL_SNAPSHOTS=write";
   }
@@ -76,8 +77,7 @@ TEST(Views, SayWhatTheyAlwaysSaid) {
 TEST(Views, FitAnyTerminal) {
   for (const std::filesystem::path& file : results()) {
     const Result result = from_json(text_of_file(file), file.string());
-    const std::string text =
-        to_table(result, {.metrics = {}, .colour = false, .width = 60, .unicode = false, .plot = true});
+    const std::string text = to_table(result, {.colour = false, .width = 60, .unicode = false, .plot = true});
     std::size_t longest = 0;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = std::min(text.find('\n', at), text.size());

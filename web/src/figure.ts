@@ -1,11 +1,12 @@
-// A figure: heading, legend, panels, caption, small print, tables.
+// A figure: heading, legend, panels, caption, what was found, small print, tables.
 import { Chart } from "./chart";
 import { button, choice, element } from "./dom";
 import { exportPng, exportSvg } from "./export";
 import { legend } from "./legend";
 import { prose } from "./numbers";
-import type { Dataset, Figure, Panel } from "./page";
+import type { Dataset, Figure, Finding, Panel } from "./page";
 import { tableDisclosure } from "./table";
+import { badge } from "./tone";
 
 type Datasets = Record<string, Dataset>;
 
@@ -30,6 +31,11 @@ function panelElement(panel: Panel, figure: Figure, chart: Chart): HTMLElement {
   return element("div", { class: panel.wide ? "panel wide" : panel.square ? "panel square" : "panel", "data-panel": panel.id }, bar, chart.element);
 }
 
+function findingElement(finding: Finding): HTMLElement {
+  const subject = finding.subject === "" ? [] : [badge(finding.tone, finding.subject), " "];
+  return element("li", {}, ...subject, ...prose(finding.text));
+}
+
 function body(figure: Figure, datasets: Datasets): HTMLElement[] {
   const charts = figure.panels.map((panel) => new Chart(panel, datasets[panel.data] ?? NO_DATA, figure.series));
   const parts: HTMLElement[] = [];
@@ -39,6 +45,7 @@ function body(figure: Figure, datasets: Datasets): HTMLElement[] {
     parts.push(element("div", { class: layout }, ...charts.map((chart) => panelElement(chart.panel, figure, chart))));
   }
   if (figure.caption !== "") parts.push(element("p", { class: "caption" }, ...prose(figure.caption)));
+  if (figure.findings.length > 0) parts.push(element("ul", { class: "findings" }, ...figure.findings.map(findingElement)));
   if (figure.notes.length > 0) parts.push(element("ul", { class: "notes" }, ...figure.notes.map((note) => element("li", {}, ...prose(note)))));
   for (const id of figure.tables) {
     const dataset = datasets[id];

@@ -11,7 +11,7 @@ export interface Page {
   datasets: Record<string, Dataset>;
 }
 
-export type Tone = "good" | "bad" | "neutral";
+export type Tone = "good" | "warning" | "bad" | "neutral";
 
 export interface Answer {
   question: string;
@@ -30,6 +30,8 @@ export interface Figure {
   id: string;
   title: string;
   caption: string;
+  // What was found, a sentence about each subject.
+  findings: Finding[];
   notes: string[];
   // The whole figure behind a disclosure: secondary material.
   collapsed: boolean;
@@ -38,6 +40,12 @@ export interface Figure {
   panels: Panel[];
   // Ids of datasets shown as tables behind disclosures; open when there are no panels.
   tables: string[];
+}
+
+export interface Finding {
+  subject: string;
+  tone: Tone;
+  text: string;
 }
 
 // A series is the rows whose column "series" is `name`.

@@ -2,7 +2,7 @@
 import { element } from "./dom";
 import type { Tone } from "./page";
 
-const SIGNS: Record<Tone, string> = { good: "✓", bad: "✗", neutral: "•" };
+const SIGNS: Record<Tone, string> = { good: "✓", warning: "!", bad: "✗", neutral: "•" };
 
 export function sign(tone: Tone): HTMLElement {
   return element("span", { class: "sign", "aria-hidden": "true" }, SIGNS[tone]);

@@ -45,11 +45,16 @@ constexpr int kGap = 2;     // between columns
 constexpr int kMinBar = 6;  // as wide as the mark of the rounding floor
 constexpr int kMaxBar = 20;
 constexpr int kMark = 4;      // in place of bars, which logarithms do not have
-constexpr int kMaxName = 28;  // longer names of series are cut
+constexpr int kMaxName = 28;  // longer names of series, and labels, are cut
 
 // A residual that is rounding has a size and no digits; a rank or a cosine made of such a state is a plain number.
 std::string floor_text(double value) {
   return std::abs(value) < 0.01 ? fmt::format("~{:.0e}", value) : "~" + significant(value, 2);
+}
+
+// Layers and lengths are whole numbers.
+std::string x_text(double x) {
+  return x == std::floor(x) && std::abs(x) < 1e15 ? fmt::format("{:.0f}", x) : fmt::format("{:g}", x);
 }
 
 bool at_floor(const Point* point) { return point && point->value && point->status == Status::kRoundingFloor; }
@@ -72,7 +77,10 @@ class CurvesWriter {
  public:
   CurvesWriter(const Curves& curves, const CurveGrid& grid, Screen& screen)
       : curves_(curves), grid_(grid), screen_(screen), is_log10_(curves.scale == Scale::kLog10) {
-    if (is_log10_) min_bar_ = max_bar_ = kMark;
+    if (is_log10_) {
+      const bool floor = std::ranges::any_of(curves.points, [](const Point& point) { return at_floor(&point); });
+      min_bar_ = max_bar_ = floor ? kMinBar : kMark;
+    }
     for (std::size_t s = 0; s < grid.names.size(); ++s) {
       columns_.push_back(column(s));
       value_width_ = std::max(value_width_, widest(columns_.back().values));
@@ -86,7 +94,7 @@ class CurvesWriter {
 
   void write() {
     std::vector<std::string> labels;
-    for (const double x : grid_.xs) labels.push_back(fmt::format("{:g}", x));
+    for (const double x : grid_.xs) labels.push_back(x_text(x));
     std::string unit = labelled(screen_.text(curves_.x), labels);
     if (!curves_.labels.empty()) {
       std::vector<std::string> texts;
@@ -98,10 +106,13 @@ class CurvesWriter {
       for (std::size_t i = 0; i < labels.size(); ++i) labels[i] += std::string(kGap, ' ') + texts[i];
     }
     // As few pieces as possible, of equal numbers of series; then the bars take the room that is left.
+    constexpr int kLeastRoom = 30;
+    if (screen_.options.width - display_width(unit) < kLeastRoom + range_width_) range_width_ = 0;
     const int beside_bar = value_width_ + 1 + (range_width_ > 0 ? range_width_ + 1 : 0);
     int least = beside_bar + min_bar_;
     for (const SeriesText& c : columns_) least = std::max(least, std::min(display_width(c.name), kMaxName));
     const int room = screen_.options.width - display_width(unit);
+    least = std::min(least, room - kGap);
     const int n = static_cast<int>(columns_.size());
     const int fitting = std::max(1, room / (least + kGap));
     const int pieces = (n + fitting - 1) / fitting;
@@ -146,7 +157,7 @@ class CurvesWriter {
 
   // All as wide as the widest of them or of the heading, which is returned.
   std::string labelled(const std::string& heading, std::vector<std::string>& texts) const {
-    const int width = std::max(widest(texts), display_width(heading));
+    const int width = std::clamp(widest(texts), display_width(heading), std::min(kMaxName, screen_.options.width - 34));
     for (std::string& text : texts) text = fit(text, width, Align::kRight, screen_.options.unicode);
     return fit(heading, width, Align::kRight, screen_.options.unicode);
   }

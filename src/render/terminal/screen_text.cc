@@ -65,28 +65,6 @@ std::string for_terminal(std::string_view text) {
   return out;
 }
 
-std::string screen_name(std::string_view name, bool unicode) {
-  const std::string safe = printable(name, std::numeric_limits<std::size_t>::max());
-  if (unicode) return safe;
-  std::string out;
-  for (std::size_t at = 0; at < safe.size();) {
-    const Utf8Unit unit = utf8_decode(std::string_view(safe).substr(at));
-    if (unit.code < 0x80) {
-      out += static_cast<char>(unit.code);
-    } else {
-      out += fmt::format("\\u{{{:x}}}", static_cast<std::uint32_t>(unit.code));
-    }
-    at += unit.length;
-  }
-  return out;
-}
-
-std::string screen_prose(const Prose& prose, bool unicode) {
-  std::string text;
-  prose.print(text);
-  return screen_name(text, unicode);
-}
-
 std::string screen_text(std::string_view text, bool unicode) {
   const std::string safe = printable(text, std::numeric_limits<std::size_t>::max());
   if (unicode) return safe;
@@ -102,33 +80,6 @@ std::string screen_text(std::string_view text, bool unicode) {
     } else {
       out += fmt::format("\\u{{{:x}}}", static_cast<std::uint32_t>(unit.code));
     }
-    at += unit.length;
-  }
-  return out;
-}
-
-std::string to_ascii(std::string_view text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Unit unit = utf8_decode(text.substr(at));
-    const std::string_view sign = text.substr(at, unit.length);
-    const auto* known = std::ranges::find(kSpelledOut, sign, &std::pair<std::string_view, std::string_view>::first);
-    if (known != std::end(kSpelledOut)) {
-      out += known->second;
-    } else {
-      out += unit.valid && unit.code < 0x80 ? sign : "?";
-    }
-    at += unit.length;
-  }
-  return out;
-}
-
-std::string valid_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Unit unit = utf8_decode(text.substr(at));
-    out += unit.valid ? text.substr(at, unit.length) : "\xef\xbf\xbd";
     at += unit.length;
   }
   return out;

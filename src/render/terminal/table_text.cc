@@ -264,7 +264,7 @@ void draw_records(const Table& table, std::size_t n_rows, Screen& screen) {
       const Cell& cell = table.rows[r][c];
       if (c < table.n_labels) {
         name += (name.empty() ? "" : "  ") + cell_text(cell, table.columns[c], screen);
-        if (c + 1 == table.n_labels) screen.line(screen.paint(Colour::kBold, name));
+        if (c + 1 == table.n_labels) screen.title(name, "");
         continue;
       }
       const auto* text = std::get_if<std::string>(&cell);
@@ -297,7 +297,7 @@ void draw_running(const Table& table, std::size_t n_rows, Screen& screen) {
       flush();
       if (r > 0) screen.out += '\n';
       label = text(0);
-      screen.line(screen.paint(Colour::kBold, label));
+      screen.title(label, "");
     }
     const std::string first = text(1), second = text(2);
     const int width = std::min(std::max(display_width(first), display_width(second)), screen.options.width);

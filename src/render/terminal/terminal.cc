@@ -12,7 +12,7 @@ constexpr int kMostSubject = 28;
 void draw(const Sentences& sentences, Screen& screen) {
   int width = 0;
   for (const Sentence& one : sentences.list) width = std::max(width, display_width(screen.text(one.subject)));
-  width = std::min(width, kMostSubject);
+  width = std::min({width, kMostSubject, screen.options.width - 22});
   for (const Sentence& one : sentences.list) screen.beside(one.subject, width, one.tone, one.text);
   if (!sentences.list.empty()) screen.out += '\n';
 }
