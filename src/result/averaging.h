@@ -2,15 +2,10 @@
 
 #include <string_view>
 
+#include <rankfall/metric_info.h>
+
 namespace rankfall {
 
-// How the rows of a metric make one value of several samples or seeds. The two are never equal where samples differ:
-// the mean of logarithms is the logarithm of the geometric mean, which is the smaller one.
-enum class Averaging { kArithmetic, kLogarithms };
-
-Averaging averaging_of(std::string_view metric);
-
-// "arithmetic mean", "mean of the logarithms".
-std::string_view words_of(Averaging averaging);
+inline Averaging averaging_of(std::string_view metric) { return metric_info(metric).averaging; }
 
 }  // namespace rankfall

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "view/metric_text.h"
 #include "view/number_text.h"
+#include <rankfall/metric_info.h>
 
 namespace rankfall {
 namespace {
@@ -40,16 +40,16 @@ Point merged_point(const Rows& rows, std::string variant) {
 
 // What a metric's curves are of.
 void describe(LayerCurves& of, bool by_head, bool by_seed, bool over_seeds) {
-  const MetricText text = metric_text(of.metric);
+  const MetricInfo text = metric_info(of.metric);
   Curves& curves = of.curves;
   curves.title = of.model;
   curves.x = by_head ? "block" : "layer";
   curves.y = text.words;
   constexpr std::string_view kLog = "log10 of the ";
-  if (text.is_log10 && curves.y.starts_with(kLog)) curves.y.erase(0, kLog.size());
-  curves.share = text.is_share;
-  curves.scale = text.is_log10 ? Scale::kLog10 : Scale::kBoth;
-  curves.precisions = text.is_log10 && of.metric.find("residual") != std::string::npos;
+  if (text.is_log10() && curves.y.starts_with(kLog)) curves.y.erase(0, kLog.size());
+  curves.share = text.is_share();
+  curves.scale = text.is_log10() ? Scale::kLog10 : Scale::kBoth;
+  curves.precisions = text.is_log10() && of.metric.find("residual") != std::string::npos;
   const bool bands = std::ranges::any_of(curves.points, [](const Point& point) { return point.low.has_value(); });
   curves.band = by_head || by_seed ? Band::kRange : bands ? Band::kDeviation : Band::kNone;
   curves.about = text.words + (text.formula.empty() ? "" : ": " + text.formula);
@@ -58,14 +58,14 @@ void describe(LayerCurves& of, bool by_head, bool by_seed, bool over_seeds) {
   std::set<std::optional<Index>> n;
   for (const Point& point : curves.points) n.insert(point.n);
   if (n.size() == 1 && *n.begin()) curves.about += " · " + mean_words(of.metric, **n.begin(), over_seeds);
-  if (text.is_share) {  // a band goes no further than what it is a band of
+  if (text.is_share()) {  // a band goes no further than what it is a band of
     for (Point& point : curves.points) {
       if (point.low && point.value.value_or(0) >= 0) point.low = std::max(*point.low, 0.0);
     }
     const bool inside = std::ranges::all_of(curves.points, [](const Point& p) {
       return p.value.value_or(0) >= 0 && std::max(p.value.value_or(0), p.high.value_or(0)) <= 1.05;
     });
-    if (inside && !text.is_log10) curves.domain = {0, 1.05};
+    if (inside && !text.is_log10()) curves.domain = {0, 1.05};
   }
 }
 
@@ -130,7 +130,7 @@ std::vector<Figure> head_maps(const Rows& rows) {
     figure.caption = "Each head of each block; block and head count from zero.";
     figure.detail = true;
     for (const auto& [metric, of_metric] : maps.at(key)) {
-      const MetricText text = metric_text(metric);
+      const MetricInfo text = metric_info(metric);
       Heat heat;
       heat.title = heat.value = metric;
       if (!text.formula.empty()) heat.about = fmt::format("{}: {}", metric, text.formula);

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "io/utf8.h"
-#include "result/averaging.h"
 #include "result/manifest.h"
 #include "result/prose_format.h"
+#include <rankfall/metric_info.h>
 
 namespace rankfall {
 namespace {
@@ -133,7 +133,7 @@ std::string title_case(std::string words) {
 }
 
 std::string mean_words(std::string_view metric, Index n, bool over_seeds) {
-  return fmt::format("{} over {} {}{}", words_of(averaging_of(metric)), n, over_seeds ? "seed" : "sample",
+  return fmt::format("{} over {} {}{}", words_of(metric_info(metric).averaging), n, over_seeds ? "seed" : "sample",
                      n == 1 ? "" : "s");
 }
 

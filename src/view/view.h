@@ -102,7 +102,7 @@ struct TableColumn {
   std::string title;
   Kind kind = Kind::kText;
   std::string group = {};  // said once above neighbours that have it
-  int digits = 3;     // significant ones, in a terminal
+  int digits = 3;          // significant ones, in a terminal
 };
 
 // Lines of cells. The first n_labels columns say what a line is. Prose is wrapped: with one column of it, at the end,

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/audit_claims.h"
+#include "registered.h"
 #include <rankfall/audit.h>
 #include <rankfall/error.h>
 #include <rankfall/report.h>
@@ -19,6 +20,7 @@ TEST(Audit, EveryVerdictIsTheRecordedOne) {
   AuditOptions options;
   options.n_trials = 12'000;
   const Result result = audit(options);
+  expect_registered(result);
   EXPECT_EQ(unexpected_verdicts(result), std::vector<std::string>{});
   std::map<std::string, std::set<std::string>> metrics;  // by claim
   std::set<std::string> numbers;

@@ -5,6 +5,7 @@
 #include "io/io_test_util.h"
 #include "io/safetensors.h"
 #include "model/recorder.h"
+#include "registered.h"
 #include <rankfall/capture.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
@@ -240,6 +241,7 @@ TEST(Parity, WithItsOwnCaptureIsExact) {
   capture(bert, path, options);
   parity_options.input.ids = options.input.ids;
   const Result result = parity(std::vector<std::string>{bert}, parity_options);
+  expect_registered(result);
   for (const char* name : {"parity.hidden.max", "parity.hidden.median", "parity.attention.max"}) {
     EXPECT_EQ(metric(result, name, "f64"), 0) << name;
     EXPECT_LT(metric(result, name, "f32"), 1e-4) << name;

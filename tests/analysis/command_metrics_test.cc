@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "registered.h"
+#include <rankfall/bench.h>
 #include <rankfall/bounds.h>
 #include <rankfall/collapse.h>
 #include <rankfall/error.h>
@@ -40,6 +42,7 @@ TEST(CommandMetrics, AConditionThatNoResultDecidesIsRefused) {
 
 // Every metric that rows with values have can be asked for, with a layer exactly where rows have one.
 void expect_known(const Result& result) {
+  expect_registered(result);
   std::set<std::string> seen;
   for (const Row& row : result.rows) {
     if (!row.mean || !seen.insert(row.metric).second) continue;
@@ -78,6 +81,14 @@ TEST(CommandMetrics, EveryMetricOfEveryCommandIsKnown) {
   lowrank_options.lengths = {8, 16, 32};
   lowrank_options.n_trials = 5;
   expect_known(lowrank(models, lowrank_options));
+}
+
+TEST(CommandMetrics, ThoseOfBenchAreKnown) {
+  BenchOptions options;
+  options.model = "san:layers=1,heads=1,dim=4";
+  options.n_samples = options.n_rounds = 1;
+  options.n_tokens = 4;
+  expect_registered(bench(options));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "registered.h"
 #include <rankfall/doctor.h>
 #include <rankfall/parallel.h>
 
@@ -17,6 +18,7 @@ Status status_of(const Result& result, const char* metric) {
 TEST(Doctor, ASoundMachineIsSound) {
   const int before = threads();
   const Result result = doctor();
+  expect_registered(result);
   EXPECT_EQ(threads(), before);
   for (const Row& row : result.rows) {
     EXPECT_NE(row.status, Status::kFailed) << row.metric;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "io/safetensors_writer.h"
+#include "registered.h"
 #include <rankfall/decompose.h>
 #include <rankfall/effectiveness.h>
 #include <rankfall/error.h>
@@ -165,6 +166,7 @@ TEST_F(EffectivenessTest, OverSeveralTrainings) {
   options.n_draws = 3;
   const std::vector<std::string> directories = {(folder_ / "all").string()};
   const Result result = effectiveness(directories, options);
+  expect_registered(result);
   double sum = 0;
   Index n = 0;
   for (const Row& row : result.rows) {

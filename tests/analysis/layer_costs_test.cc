@@ -10,6 +10,7 @@
 #include "analysis/reference_layers.h"
 #include "base/random.h"
 #include "linalg/gemm.h"
+#include "registered.h"
 #include "result/prose_format.h"
 #include <rankfall/error.h>
 #include <rankfall/layer_costs.h>
@@ -224,6 +225,7 @@ TEST(LayerCosts, CountsTheOperationsOfTheFormulas) {
   LayerCostOptions options = tiny();
   options.attention = {attention_named("full"), attention_named("linformer:k=4")};
   const Result result = layer_costs(options);
+  expect_registered(result);
   const auto gflop = [&](const char* variant, const char* metric) {
     return find_row(result, variant, metric, "", 70)->mean.value() * 1e9;
   };

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "registered.h"
 #include "result/prose_format.h"
 #include <rankfall/counts.h>
 #include <rankfall/error.h>
@@ -116,6 +117,7 @@ TEST(Published, TrainedCheckpointsAreComparedButNotJudged) {
 
 TEST(Published, AgreementIsJudgedFigureByFigure) {
   Result curves = shifted(0.3, 0.01), boxes, lengths = counts(published_architectures());
+  curves.command = "measure";
   for (Row& row : compare_with_published(curves).rows) curves.rows.push_back(row);
   boxes.command = "paths";
   const auto box = [&](const char* metric, Index length, double value) {
@@ -131,6 +133,8 @@ TEST(Published, AgreementIsJudgedFigureByFigure) {
   box("published.rank1_remainder.composite", 5, 1.9e-6);
   box("path.attention_reversed.rank1_remainder_f32.composite", 5, 1e-7);
   std::vector<const Result*> results = {&curves, &boxes, &lengths};
+  for (const Result* result : results) expect_registered(*result);
+  expect_registered(agreement(results));
   auto found = verdicts(agreement(results));
   ASSERT_EQ(found.size(), 3U);
   EXPECT_EQ(found.at("Figure 2, BERT at initialisation"), Status::kDiffers);

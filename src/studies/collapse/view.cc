@@ -5,12 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "result/averaging.h"
 #include "result/prose_format.h"
 #include "studies/layer_curves.h"
 #include "studies/views.h"
-#include "view/metric_text.h"
 #include "view/number_text.h"
+#include <rankfall/metric_info.h>
 
 namespace rankfall {
 namespace {
@@ -86,7 +85,7 @@ Table law_table(const Result& result) {
 }
 
 Figure residual_figure(const Result& result, const std::string& metric) {
-  const MetricText text = metric_text(metric);
+  const MetricInfo text = metric_info(metric);
   Figure figure;
   figure.id = metric == kExactMetric ? "exact" : "exact-" + metric;
   std::ranges::replace(figure.id, '.', '-');
@@ -100,7 +99,7 @@ Figure residual_figure(const Result& result, const std::string& metric) {
   for (const Row& row : result.rows) {
     if (row.metric != metric || row.sample) continue;
     variants.add(row.variant);
-    deep = deep || (row.kind != "f32" && row.kind != "f64" && text.is_log10 && row.mean.value_or(0) < kDeep);
+    deep = deep || (row.kind != "f32" && row.kind != "f64" && text.is_log10() && row.mean.value_or(0) < kDeep);
   }
   figure.series = variant_series(variants.list());
   for (const RowGroup& model : by_model(result)) {
@@ -109,11 +108,11 @@ Figure residual_figure(const Result& result, const std::string& metric) {
     std::optional<Index> n;
     for (const Point& point : curves.points) n = point.n ? point.n : n;
     curves.title = model.model;
-    curves.y = text.is_log10 ? "relative residual (geometric mean)" : text.words;
+    curves.y = text.is_log10() ? "relative residual (geometric mean)" : text.words;
     curves.about = text.words + (text.formula.empty() ? "" : ": " + text.formula);
     if (n) curves.about += " · " + mean_words(metric, *n, false);
-    curves.scale = text.is_log10 ? Scale::kLog10 : Scale::kBoth;
-    curves.precisions = text.is_log10;
+    curves.scale = text.is_log10() ? Scale::kLog10 : Scale::kBoth;
+    curves.precisions = text.is_log10();
     curves.deep = deep;  // one view for all models, or they cannot be compared
     curves.sources = {"exact", "float32", "float64"};
     curves.source_title = "arithmetic";
@@ -127,7 +126,7 @@ Figure residual_figure(const Result& result, const std::string& metric) {
     figure.notes.push_back(fmt::format(
         "Each point is the {} over samples, that is the logarithm of the geometric mean; the arithmetic mean of the "
         "same samples, which other figures show, is larger.",
-        words_of(averaging_of(kExactMetric))));
+        words_of(metric_info(kExactMetric).averaging)));
   }
   return figure;
 }

@@ -11,8 +11,8 @@
 #include "studies/layer_curves.h"
 #include "studies/numbers_of.h"
 #include "studies/views.h"
-#include "view/metric_text.h"
 #include "view/number_text.h"
+#include <rankfall/metric_info.h>
 
 namespace rankfall {
 namespace {
@@ -27,6 +27,8 @@ bool is_as_published(const Result& result) {
   const auto* flag = value ? std::get_if<bool>(value) : nullptr;
   return flag && *flag;
 }
+
+bool is_relative_residual(std::string_view metric) { return metric.starts_with("relative_residual."); }
 
 // The published curves beside ours.
 void add_published(const Result& result, LayerCurves& of) {
@@ -54,7 +56,7 @@ std::vector<Series> series_of(const std::vector<const LayerCurves*>& all) {
 
 Figure metric_figure(const std::vector<const LayerCurves*>& models, const std::string& precision) {
   const std::string& metric = models.front()->metric;
-  const MetricText text = metric_text(metric);
+  const MetricInfo text = metric_info(metric);
   Figure figure;
   figure.id = "curves-" + metric;
   std::ranges::replace_if(
@@ -64,7 +66,7 @@ Figure metric_figure(const std::vector<const LayerCurves*>& models, const std::s
   const bool published = std::ranges::any_of(models, [](const LayerCurves* of) { return !of->curves.sources.empty(); });
   figure.caption = published ? "How much of each hidden state is not the same for all tokens, beside the published "
                                "curves (dashed), which are one unseeded draw of the weights each."
-                   : text.is_relative_residual
+                   : is_relative_residual(metric)
                        ? "How much of each hidden state is not the same for all tokens; 0 is a matrix of rank 1."
                        : "Over layers, one curve for each variant.";
   bool floor = false;
@@ -72,7 +74,7 @@ Figure metric_figure(const std::vector<const LayerCurves*>& models, const std::s
     figure.nodes.emplace_back(of->curves);
     floor = floor ||
             std::ranges::find(of->curves.points, Status::kRoundingFloor, &Point::status) != of->curves.points.end();
-    if (text.is_relative_residual) figure.nodes.emplace_back(findings(*of, precision));
+    if (is_relative_residual(metric)) figure.nodes.emplace_back(findings(*of, precision));
   }
   if (std::ranges::any_of(models, [](const LayerCurves* of) { return of->curves.band == Band::kDeviation; })) {
     figure.notes.emplace_back("Bands are one standard deviation.");
@@ -90,7 +92,7 @@ Figure side_by_side(const std::vector<const LayerCurves*>& models) {
   figure.id = "compared";
   figure.title = "Models side by side";
   figure.caption =
-      fmt::format("{} of each model, variant by variant.", title_case(metric_text(models.front()->metric).words));
+      fmt::format("{} of each model, variant by variant.", title_case(metric_info(models.front()->metric).words));
   Names variants, names;
   for (const LayerCurves* of : models) {
     names.add(of->model);
@@ -122,7 +124,7 @@ Figure from_model_to_model(const std::vector<const LayerCurves*>& models, const 
   figure.id = "series";
   figure.title = "From model to model";
   figure.caption = fmt::format("{} of the last layer, by the number in the models' names.",
-                               title_case(metric_text(models.front()->metric).words));
+                               title_case(metric_info(models.front()->metric).words));
   Curves curves = models.front()->curves;
   curves.title.clear();
   curves.points.clear();
