@@ -78,8 +78,10 @@ class CurvesWriter {
   CurvesWriter(const Curves& curves, const CurveGrid& grid, Screen& screen)
       : curves_(curves), grid_(grid), screen_(screen), is_log10_(curves.scale == Scale::kLog10) {
     if (is_log10_) {
-      const bool floor = std::ranges::any_of(curves.points, [](const Point& point) { return at_floor(&point); });
-      min_bar_ = max_bar_ = floor ? kMinBar : kMark;
+      const auto has_floor = [](const std::vector<const Point*>& cells) {
+        return std::ranges::any_of(cells, at_floor);
+      };
+      min_bar_ = max_bar_ = std::ranges::any_of(grid.cells, has_floor) ? kMinBar : kMark;
     }
     for (std::size_t s = 0; s < grid.names.size(); ++s) {
       columns_.push_back(column(s));
