@@ -2,15 +2,11 @@
 #include <cmath>
 #include <iterator>
 
-#include <fmt/format.h>
-
 #include "analysis/bounds_rows.h"
 #include "analysis/bounds_tally.h"
-#include "analysis/opened_models.h"
+#include "analysis/driver.h"
 #include "linalg/gemm.h"
-#include "model/memory.h"
 #include "model/split.h"
-#include "result/manifest.h"
 #include <rankfall/bounds.h>
 #include <rankfall/error.h>
 
@@ -67,60 +63,47 @@ std::vector<WeightNorms> all_weight_norms(const Network& network, const WeightSo
   return norms;
 }
 
-std::vector<Row> variant_rows(const Model& model, const Variant& variant, std::span<const Sample> samples,
-                              const Progress& progress) {
-  const Network network = apply(variant, model.network);
-  const std::vector<WeightNorms> norms = all_weight_norms(network, *model.weights);
+std::vector<Row> rows_of_bounds(const StudyRun& run) {
+  const std::vector<WeightNorms> norms = all_weight_norms(run.network, *run.model.weights);
   std::vector<BoundsObserver> observers;
   std::vector<SplitObserver*> watch;
-  observers.reserve(samples.size());
-  watch.reserve(samples.size());
-  for (const Sample& sample : samples) watch.push_back(&observers.emplace_back(sample, norms));
-  track(network, *model.weights, samples, watch, {.progress = progress});
+  observers.reserve(run.samples.size());
+  watch.reserve(run.samples.size());
+  for (const Sample& sample : run.samples) watch.push_back(&observers.emplace_back(sample, norms));
+  track(run.network, *run.model.weights, run.samples, watch, {.progress = run.progress});
   std::vector<BoundsSample> found;
-  found.reserve(samples.size());
+  found.reserve(run.samples.size());
   for (BoundsObserver& observer : observers) found.push_back(std::move(observer.found));
-  return bounds_rows(model.name, variant.name, network, norms, found);
+  return bounds_rows(run.network, norms, found);
 }
 
-void check_size(const Model& model, const BoundsOptions& options, const InputSize& size) {
-  check_trackable(model.network, variants_or_paper(options.variants));
-  for (const Variant& variant : variants_or_paper(options.variants)) {
-    const Network network = apply(variant, model.network);
-    MemoryPlan plan;
-    plan.n_samples = size.n_samples;
-    plan.n_tokens = size.n_tokens;
-    plan.scalar_bytes = sizeof(double);
-    plan.drawn = model.drawn;
+Study bounds_study(const BoundsOptions& options) {
+  Study study;
+  study.name = "bounds";
+  study.precision = "f64, mean and residual apart";
+  study.variants = variants_or_paper(options.variants);
+  study.tracked = true;
+  study.progress = options.progress;
+  study.check = [](const Model& /*model*/, const Network& network, MemoryPlan plan) {
     plan.whole_attention = true;
     // Several matrices of tokens by tokens and by width for each head at work.
-    const double n = static_cast<double>(size.n_tokens);
+    const double n = static_cast<double>(plan.n_tokens);
     plan.extra_bytes = static_cast<double>(network.sizes.n_heads) * sizeof(double) *
                        (4 * n * n + 4 * n * static_cast<double>(network.sizes.d_model));
     check_memory(network, plan);
-  }
+  };
+  study.rows = rows_of_bounds;
+  return study;
 }
 
 }  // namespace
 
 Result bounds(const Model& model, std::span<const Sample> samples, const BoundsOptions& options) {
-  const auto variants = variants_or_paper(options.variants);
-  check_size(model, options, size_of(samples));
-  Result result{"bounds", run_manifest("f64, mean and residual apart", variants), {}};
-  add_rows(model, samples, variants, variant_rows, options.progress, result);
-  return result;
+  return run_study(bounds_study(options), model, samples);
 }
 
 Result bounds(std::span<const std::string> models, const BoundsOptions& options) {
-  const auto variants = variants_or_paper(options.variants);
-  Result result{"bounds", run_manifest("f64, mean and residual apart", variants), {}};
-  add(result.manifest, "seed", options.seed);
-  const OpenedModels opened =
-      open_models(models, options.seed, {}, options.input,
-                  [&](const Model& model, const InputSize& size) { check_size(model, options, size); });
-  opened.provenance.write(result.manifest);
-  add_rows(opened, variants, variant_rows, options.progress, result);
-  return result;
+  return run_study(bounds_study(options), models, {options.input, options.seed});
 }
 
 std::vector<Row> violated_bounds(const Result& result) {

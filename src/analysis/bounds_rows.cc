@@ -23,9 +23,8 @@ struct DepthForm {
 
 class BoundsRows {
  public:
-  BoundsRows(const std::string& model, const std::string& variant, const Network& network,
-             const std::vector<WeightNorms>& norms, const std::vector<BoundsSample>& samples)
-      : model_(model), variant_(variant), network_(network), samples_(samples) {
+  BoundsRows(const Network& network, const std::vector<WeightNorms>& norms, const std::vector<BoundsSample>& samples)
+      : network_(network), samples_(samples) {
     for (std::size_t l = 0; l < network.layers.size(); ++l) {
       if (std::holds_alternative<Attention>(network.layers[l].f)) {
         attention_.push_back(&network.layers[l]);
@@ -46,8 +45,6 @@ class BoundsRows {
  private:
   Row& add(std::string metric, std::optional<Index> layer, std::optional<Index> head = {}) {
     Row& row = rows_.emplace_back();
-    row.model = model_;
-    row.variant = variant_;
     row.layer = layer;
     row.head = head;
     row.metric = std::move(metric);
@@ -256,7 +253,6 @@ class BoundsRows {
     return log10_value > -4 ? fmt::format("{:.2g}", std::pow(10, log10_value)) : fmt::format("10^{:.1f}", log10_value);
   }
 
-  std::string model_, variant_;
   const Network& network_;
   const std::vector<BoundsSample>& samples_;
   std::vector<const SubLayer*> attention_;
@@ -270,9 +266,9 @@ class BoundsRows {
 
 double log_bound_shift_for_tests = 0;
 
-std::vector<Row> bounds_rows(const std::string& model, const std::string& variant, const Network& network,
-                             const std::vector<WeightNorms>& norms, const std::vector<BoundsSample>& samples) {
-  return BoundsRows(model, variant, network, norms, samples).make();
+std::vector<Row> bounds_rows(const Network& network, const std::vector<WeightNorms>& norms,
+                             const std::vector<BoundsSample>& samples) {
+  return BoundsRows(network, norms, samples).make();
 }
 
 }  // namespace rankfall

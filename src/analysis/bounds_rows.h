@@ -15,8 +15,8 @@ struct BoundsSample {
 };
 
 // Rows as bounds.h says. `norms` are of the network's sub-layers, in order.
-std::vector<Row> bounds_rows(const std::string& model, const std::string& variant, const Network& network,
-                             const std::vector<WeightNorms>& norms, const std::vector<BoundsSample>& samples);
+std::vector<Row> bounds_rows(const Network& network, const std::vector<WeightNorms>& norms,
+                             const std::vector<BoundsSample>& samples);
 
 // For a test of what a violation leads to: added to the logarithm of every upper bound and taken off that of every
 // lower one. 0, and set by nothing but that test.

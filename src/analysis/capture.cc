@@ -7,12 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "analysis/driver.h"
 #include "analysis/part_of.h"
-#include "analysis/provenance.h"
-#include "input/inputs.h"
 #include "io/dtype.h"
 #include "io/safetensors_writer.h"
-#include "model/memory.h"
 #include "result/manifest.h"
 #include <rankfall/capture.h>
 #include <rankfall/error.h>
@@ -180,24 +178,6 @@ std::string to_text(const ManifestValue& value) {
   return std::visit(Text{}, value);
 }
 
-std::vector<Variant> variants_or_full(const CaptureOptions& options) {
-  return options.variants.empty() ? std::vector<Variant>{variant_named("full")} : options.variants;
-}
-
-// Samples, after it is known that they fit in memory.
-Inputs checked_inputs(const Model& model, const CaptureOptions& options) {
-  const auto check = [&](const InputSize& size) {
-    const std::size_t scalar = options.precision == Precision::kF32 ? sizeof(float) : sizeof(double);
-    for (const Variant& variant : variants_or_full(options)) {
-      check_memory(apply(variant, model.network), {size.n_samples, size.n_tokens, scalar, false, model.drawn});
-    }
-  };
-  if (!options.input.from_file()) check(random_size(model.network, options.input));
-  Inputs inputs = open_inputs(model.network, input_for(model, options.input), options.seed);
-  check(size_of(inputs.samples));
-  return inputs;
-}
-
 // The result must not take the place of what it is made from, and its parts are written in any order: no pipes.
 void check_target(const std::string& spec, const std::filesystem::path& file, const CaptureOptions& options) {
   namespace fs = std::filesystem;
@@ -256,7 +236,7 @@ struct Plan {
 
 Plan make_plan(const Layout& layout, std::span<const Sample> samples, const CaptureOptions& options) {
   const DType real = options.precision == Precision::kF32 ? DType::kF32 : DType::kF64;
-  const auto variants = variants_or_full(options);
+  const auto variants = variants_or_full(options.variants);
   Plan plan;
   for (const Variant& variant : variants) {
     const std::string prefix = variants.size() > 1 ? variant.name + "/" : "";
@@ -281,9 +261,9 @@ std::map<std::string, std::string> make_metadata(const Model& model, const Input
   Manifest manifest = base_manifest();
   add(manifest, "command", "capture");
   std::vector<std::string> names;
-  for (const Variant& variant : variants_or_full(options)) names.push_back(variant.name);
+  for (const Variant& variant : variants_or_full(options.variants)) names.push_back(variant.name);
   add(manifest, "variants", names);
-  add(manifest, "as_published", std::ranges::any_of(variants_or_full(options), &Variant::as_published));
+  add(manifest, "as_published", std::ranges::any_of(variants_or_full(options.variants), &Variant::as_published));
   add(manifest, "precision", options.precision == Precision::kF32 ? "f32" : "f64");
   add_blas(manifest);
   add(manifest, "seed", options.seed);
@@ -316,13 +296,19 @@ void write_inputs(SafetensorsWriter& writer, const Plan& plan, const Layout& lay
 
 Captured capture(const std::string& spec, const std::filesystem::path& file, const CaptureOptions& options) {
   check_target(spec, file, options);
-  const Model model = open_model(spec, options.seed, {{}, options.input.ignore_unused});
-  const Inputs inputs = checked_inputs(model, options);
+  const auto variants = variants_or_full(options.variants);
+  const auto [model, inputs] = open_with_inputs(
+      spec, options.seed, {{}, options.input.ignore_unused}, options.input,
+      [&](const Model& opened, const InputSize& size) {
+        const std::size_t scalar = options.precision == Precision::kF32 ? sizeof(float) : sizeof(double);
+        for (const Variant& variant : variants) {
+          check_memory(apply(variant, opened.network), {size.n_samples, size.n_tokens, scalar, false, opened.drawn});
+        }
+      });
   const Layout layout = make_layout(model.network.sizes, size_of(inputs.samples), options);
   const Plan plan = make_plan(layout, inputs.samples, options);
   SafetensorsWriter writer(file, plan.tensors, make_metadata(model, inputs, layout, options));
   write_inputs(writer, plan, layout, inputs.samples);
-  const auto variants = variants_or_full(options);
   for (std::size_t v = 0; v < variants.size(); ++v) {
     const Network network = apply(variants[v], model.network);
     const auto& own = plan.variants[v];

@@ -92,12 +92,8 @@ std::vector<double> mean_series(std::span<const Curve> curves, const Value& valu
 
 class Rows {
  public:
-  Rows(const std::string& model, const std::string& variant, CollapseCurves curves)
-      : model_(model),
-        variant_(variant),
-        exact_(std::move(curves.exact)),
-        floats_(std::move(curves.floats)),
-        errors_(std::move(curves.errors)) {}
+  explicit Rows(CollapseCurves curves)
+      : exact_(std::move(curves.exact)), floats_(std::move(curves.floats)), errors_(std::move(curves.errors)) {}
 
   std::vector<Row> make(bool each_sample) {
     for (Index l = 0; l < n_states(); ++l) exact_state(l);
@@ -118,8 +114,6 @@ class Rows {
 
   Row& add(std::optional<Index> layer, std::string metric, const char* kind) {
     Row& row = rows_.emplace_back();
-    row.model = model_;
-    row.variant = variant_;
     row.layer = layer;
     row.metric = std::move(metric);
     row.kind = kind;
@@ -294,7 +288,6 @@ class Rows {
     set_error(put("log10_error"), error);
   }
 
-  std::string model_, variant_;
   std::vector<Curve> exact_;
   std::vector<FloatRun> floats_;
   std::vector<std::vector<double>> errors_;  // by sample and state
@@ -303,9 +296,8 @@ class Rows {
 
 }  // namespace
 
-std::vector<Row> collapse_rows(const std::string& model, const std::string& variant, CollapseCurves curves,
-                               bool each_sample) {
-  return Rows(model, variant, std::move(curves)).make(each_sample);
+std::vector<Row> collapse_rows(CollapseCurves curves, bool each_sample) {
+  return Rows(std::move(curves)).make(each_sample);
 }
 
 }  // namespace rankfall

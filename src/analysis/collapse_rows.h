@@ -9,7 +9,6 @@
 namespace rankfall {
 
 // Everything about one variant, as collapse.h says; with each_sample also the rows of single samples.
-std::vector<Row> collapse_rows(const std::string& model, const std::string& variant, CollapseCurves curves,
-                               bool each_sample);
+std::vector<Row> collapse_rows(CollapseCurves curves, bool each_sample);
 
 }  // namespace rankfall

@@ -3,21 +3,16 @@
 
 #include <fmt/format.h>
 
+#include "analysis/driver.h"
 #include "analysis/lowrank_parts.h"
-#include "analysis/opened_models.h"
 #include "analysis/part_of.h"
 #include "analysis/sketches.h"
-#include "model/memory.h"
 #include "result/manifest.h"
 #include <rankfall/error.h>
 #include <rankfall/lowrank.h>
 
 namespace rankfall {
 namespace {
-
-std::vector<Variant> variants_of(const LowrankOptions& options) {
-  return options.variants.empty() ? std::vector{variant_named("full")} : options.variants;
-}
 
 void check_options(const LowrankOptions& options) {
   const auto refuse = [](const std::string& text) { throw Error(ErrorKind::kUsage, text); };
@@ -44,27 +39,14 @@ void check_options(const LowrankOptions& options) {
 
 bool needs_lengths(const LowrankOptions& options) { return options.scaling || options.sketches; }
 
-MemoryPlan plan_for(const Model& model, const InputSize& size, bool whole) {
-  MemoryPlan plan;
-  plan.n_samples = size.n_samples;
-  plan.n_tokens = size.n_tokens;
-  plan.scalar_bytes = sizeof(double);
-  plan.drawn = model.drawn;
-  plan.whole_attention = whole;
-  return plan;
-}
-
-// What can be refused is refused before anything is computed.
-void check_model(const Model& model, const LowrankOptions& options, const InputSize& size) {
-  for (const Variant& variant : variants_of(options)) {
-    const Network network = apply(variant, model.network);
-    check_memory(network, plan_for(model, size, options.spectra));
-    if (!needs_lengths(options)) continue;
-    check_memory(network, plan_for(model, {1, options.lengths.back()}, true));
-    if (options.block < 0 || options.block >= network.sizes.n_blocks) {
-      throw Error(ErrorKind::kUsage, fmt::format("block {}; {} has blocks 0 to {}", options.block, model.name,
-                                                 network.sizes.n_blocks - 1));
-    }
+void check_network(const LowrankOptions& options, const Model& model, const Network& network, MemoryPlan plan) {
+  plan.whole_attention = options.spectra;
+  check_memory(network, plan);
+  if (!needs_lengths(options)) return;
+  check_memory(network, {1, options.lengths.back(), sizeof(double), true, model.drawn});
+  if (options.block < 0 || options.block >= network.sizes.n_blocks) {
+    throw Error(ErrorKind::kUsage,
+                fmt::format("block {}; {} has blocks 0 to {}", options.block, model.name, network.sizes.n_blocks - 1));
   }
 }
 
@@ -77,17 +59,19 @@ std::vector<Sample> random_tokens(const Network& network, const LowrankOptions& 
   return random_samples(network, options.seed, (longest + usual - 1) / usual, each, options.input.token_law);
 }
 
-std::vector<Row> variant_rows(const Model& model, const Variant& variant, std::span<const Sample> samples,
-                              const LowrankOptions& options, bool random, const Progress& progress) {
-  const Network network = apply(variant, model.network);
-  const LowrankJob job{model, variant, network, samples, options};
+std::vector<Row> rows_of_parts(const LowrankOptions& options, const StudyRun& run) {
+  const LowrankJob job{run, options};
   std::vector<Row> rows;
   const auto append = [&](std::vector<Row> more) { std::ranges::move(more, std::back_inserter(rows)); };
-  const auto part = [&](double index) { return part_of(progress, index, 3, "low rank"); };
+  const auto part = [&](double index) { return part_of(run.progress, index, 3, "low rank"); };
   if (options.spectra) append(spectrum_rows(job, part(0)));
   if (needs_lengths(options)) {
-    const std::vector<Sample> drawn = random ? random_tokens(model.network, options) : std::vector<Sample>();
-    LowrankJob of_lengths = {model, variant, network, random ? std::span<const Sample>(drawn) : samples, options};
+    LowrankJob of_lengths = job;
+    std::vector<Sample> drawn;
+    if (run.drawn_samples) {
+      drawn = random_tokens(run.model.network, options);
+      of_lengths.samples = drawn;
+    }
     const Matrix<double> states = states_of(of_lengths, options.lengths.back());
     const std::vector<AtLength> lengths = look_at_lengths(of_lengths, states, part(1));
     if (options.scaling) append(scaling_rows(of_lengths, lengths));
@@ -97,42 +81,33 @@ std::vector<Row> variant_rows(const Model& model, const Variant& variant, std::s
   return rows;
 }
 
-VariantRows rows_by(const LowrankOptions& options, bool random) {
-  return [&options, random](const Model& model, const Variant& variant, std::span<const Sample> samples,
-                            const Progress& progress) {
-    return variant_rows(model, variant, samples, options, random, progress);
+Study lowrank_study(const LowrankOptions& options) {
+  check_options(options);
+  Study study;
+  study.name = "lowrank";
+  study.precision = "f64";
+  study.variants = variants_or_full(options.variants);
+  add(study.manifest, "block", std::int64_t{options.block});
+  add(study.manifest, "sketch_eps", options.sketch_eps);
+  add(study.manifest, "sketch_failure", options.failure);
+  add(study.manifest, "draws", std::int64_t{options.n_trials});
+  add(study.manifest, "seed", options.seed);
+  study.progress = options.progress;
+  study.check = [&options](const Model& model, const Network& network, const MemoryPlan& plan) {
+    check_network(options, model, network, plan);
   };
-}
-
-Manifest manifest_of(const LowrankOptions& options) {
-  Manifest manifest = run_manifest("f64", variants_of(options));
-  add(manifest, "block", std::int64_t{options.block});
-  add(manifest, "sketch_eps", options.sketch_eps);
-  add(manifest, "sketch_failure", options.failure);
-  add(manifest, "draws", std::int64_t{options.n_trials});
-  add(manifest, "seed", options.seed);
-  return manifest;
+  study.rows = [&options](const StudyRun& run) { return rows_of_parts(options, run); };
+  return study;
 }
 
 }  // namespace
 
 Result lowrank(const Model& model, std::span<const Sample> samples, const LowrankOptions& options) {
-  check_options(options);
-  check_model(model, options, size_of(samples));
-  Result result{"lowrank", manifest_of(options), {}};
-  add_rows(model, samples, variants_of(options), rows_by(options, false), options.progress, result);
-  return result;
+  return run_study(lowrank_study(options), model, samples);
 }
 
 Result lowrank(std::span<const std::string> models, const LowrankOptions& options) {
-  check_options(options);
-  Result result{"lowrank", manifest_of(options), {}};
-  const OpenedModels opened =
-      open_models(models, options.seed, {}, options.input,
-                  [&](const Model& model, const InputSize& size) { check_model(model, options, size); });
-  opened.provenance.write(result.manifest);
-  add_rows(opened, variants_of(options), rows_by(options, !options.input.from_file()), options.progress, result);
-  return result;
+  return run_study(lowrank_study(options), models, {options.input, options.seed});
 }
 
 }  // namespace rankfall

@@ -199,7 +199,7 @@ std::vector<Row> kind_rows(const LowrankJob& job, const Progress& progress) {
 
   std::vector<Row> rows;
   for (const Kind& kind : kinds) {
-    Row row = job.row("state.distance");
+    Row row = metric_row("state.distance");
     row.variant = job.variant.name == "full" ? kind.choice.name : job.variant.name + " " + kind.choice.name;
     if (!kind.refused.empty()) {
       row.status = Status::kRefused;

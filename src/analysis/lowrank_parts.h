@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/driver.h"
 #include "analysis/sketches.h"
 #include <rankfall/lowrank.h>
 #include <rankfall/matrix.h>
@@ -12,21 +13,8 @@
 
 namespace rankfall {
 
-struct LowrankJob {
-  const Model& model;
-  const Variant& variant;
-  const Network& network;  // the variant's
-  std::span<const Sample> samples;
+struct LowrankJob : StudyRun {
   const LowrankOptions& options;
-
-  // A row that says what it is of.
-  Row row(std::string metric) const {
-    Row out;
-    out.model = model.name;
-    out.variant = variant.name;
-    out.metric = std::move(metric);
-    return out;
-  }
 };
 
 // Singular values of every P.
@@ -54,7 +42,7 @@ Matrix<double> states_of(const LowrankJob& job, Index n_tokens);
 double second_value(const MatrixRef<double>& p, std::uint64_t seed);
 
 // Slope of log_value over log_n, with its standard error.
-Row fitted_row(const LowrankJob& job, const char* metric, const std::string& kind, const std::vector<double>& log_n,
+Row fitted_row(const char* metric, const std::string& kind, const std::vector<double>& log_n,
                const std::vector<double>& log_value);
 
 std::vector<Row> scaling_rows(const LowrankJob& job, std::span<const AtLength> lengths);

@@ -47,10 +47,10 @@ double second_value(const MatrixRef<double>& p, std::uint64_t seed) {
   return leading_values(p, {.dimension = 192, .seed = seed}).values[1];
 }
 
-Row fitted_row(const LowrankJob& job, const char* metric, const std::string& kind, const std::vector<double>& log_n,
+Row fitted_row(const char* metric, const std::string& kind, const std::vector<double>& log_n,
                const std::vector<double>& log_value) {
   const LineFit fit = fit_line(log_n, log_value);
-  Row row = job.row(metric);
+  Row row = metric_row(metric);
   row.kind = kind;
   row.n = fit.n;
   if (fit.n >= 2) row.mean = fit.slope;
@@ -63,7 +63,7 @@ std::vector<Row> scaling_rows(const LowrankJob& job, std::span<const AtLength> l
   std::vector<Row> rows;
   std::vector<double> log_n, log_model, log_independent;
   const auto add_row = [&](const char* metric, const char* kind, Index n, const Statistics& statistics) {
-    Row row = job.row(metric);
+    Row row = metric_row(metric);
     row.layer = job.options.block;
     row.kind = kind;
     row.tokens = n;
@@ -92,7 +92,7 @@ std::vector<Row> scaling_rows(const LowrankJob& job, std::span<const AtLength> l
     log_independent.push_back(std::log(*independent.mean()));
   }
   for (const auto& [kind, log_value] : {std::pair("model", &log_model), std::pair("independent", &log_independent)}) {
-    Row row = fitted_row(job, "scaling.exponent", kind, log_n, *log_value);
+    Row row = fitted_row("scaling.exponent", kind, log_n, *log_value);
     row.layer = job.options.block;
     row.verdict = scaling_words(kind, row);
     rows.push_back(std::move(row));

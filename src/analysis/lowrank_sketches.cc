@@ -102,7 +102,7 @@ std::vector<Row> sketch_rows(const LowrankJob& job, std::span<const AtLength> le
   const double eps = job.options.sketch_eps;
   std::vector<Row> rows;
   const auto row_at = [&](const char* metric, Index n) {
-    Row row = job.row(metric);
+    Row row = metric_row(metric);
     row.layer = job.options.block;
     row.tokens = n;
     return row;
@@ -155,7 +155,7 @@ std::vector<Row> sketch_rows(const LowrankJob& job, std::span<const AtLength> le
         }
         add_row(std::move(needed));
       }
-      Row growth = fitted_row(job, "jl.growth", kKindNames[kind], log_n, log_k);
+      Row growth = fitted_row("jl.growth", kKindNames[kind], log_n, log_k);
       growth.layer = job.options.block;
       growth.claim = claim.name;
       growth.verdict = growth_words(n_found, k_found, fit_line(log_n, log_k), lengths.size());

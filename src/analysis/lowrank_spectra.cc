@@ -92,9 +92,9 @@ class HeadRows {
     cells_[at->second].statistics.add(value);
     cells_[at->second].at_least |= at_least;
   }
-  void write(const LowrankJob& job, Index block, Index head, std::vector<Row>& rows) const {
+  void write(Index block, Index head, std::vector<Row>& rows) const {
     for (const Cell& cell : cells_) {
-      Row row = job.row(std::get<0>(cell.key));
+      Row row = metric_row(std::get<0>(cell.key));
       row.kind = std::get<1>(cell.key);
       row.k = std::get<2>(cell.key);
       row.layer = block;
@@ -162,7 +162,7 @@ std::vector<Row> spectrum_rows(const LowrankJob& job, const Progress& progress) 
       HeadRows of_head;
       for (const SpectrumObserver& observer : observers)
         add_spectrum(observer.found(block, head), job.options, of_head);
-      of_head.write(job, block, head, rows);
+      of_head.write(block, head, rows);
     }
   }
   return rows;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -8,18 +7,12 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "analysis/driver.h"
 #include "analysis/measure_observer.h"
 #include "analysis/metrics.h"
-#include "analysis/part_of.h"
-#include "analysis/provenance.h"
-#include "input/inputs.h"
-#include "model/memory.h"
 #include "result/averaging.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
-#include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/measure.h>
 
@@ -121,22 +114,18 @@ Status cell_status(const StateMeans& means, const Cell& cell, double floor) {
   return cell.statistics.mean() == 0 ? Status::kExactlyZero : Status::kNone;
 }
 
-std::vector<Row> make_rows(const std::string& model, const std::string& variant, std::span<const Cell> cells,
-                           double floor, std::optional<std::uint64_t> seed, const char* kind) {
+std::vector<Row> make_rows(std::span<const Cell> cells, double floor, const char* kind) {
   std::vector<Row> rows;
   rows.reserve(cells.size());
   const StateMeans means = state_means(cells);
   for (const Cell& cell : cells) {
     Row row;
-    row.model = model;
-    row.variant = variant;
     row.layer = cell.layer;
     row.head = cell.head;
     row.metric = all_metrics()[cell.metric].name;
     row.mean = cell.statistics.mean();
     row.std = cell.statistics.std();
     row.n = cell.statistics.n();
-    row.seed = seed;
     row.kind = kind;
     const Status status = cell_status(means, cell, floor);
     if (status == Status::kRoundingFloor) set_rounding_floor(row);
@@ -149,128 +138,47 @@ std::vector<Row> make_rows(const std::string& model, const std::string& variant,
   return rows;
 }
 
-MemoryPlan memory_plan(const Model& model, const InputSize& size, std::span<const std::size_t> chosen,
-                       const MeasureOptions& options) {
-  const auto of_whole_attention = [](std::size_t i) { return all_metrics()[i].kind == MetricKind::kAttention; };
-  return {size.n_samples, size.n_tokens, options.precision == Precision::kF32 ? sizeof(float) : sizeof(double),
-          std::ranges::any_of(chosen, of_whole_attention), model.drawn};
-}
-
-std::vector<Cell> measure_variant(const Model& model, const Variant& variant, std::span<const Sample> samples,
-                                  std::span<const std::size_t> chosen, Precision precision, const Progress& progress) {
-  const Network network = apply(variant, model.network);
-  const auto run = [&]() {
-    return precision == Precision::kF32 ? measure_network<float>(network, *model.weights, samples, chosen, progress)
-                                        : measure_network<double>(network, *model.weights, samples, chosen, progress);
+Study measure_study(const MeasureOptions& options) {
+  Study study;
+  study.name = "measure";
+  study.precision = options.precision == Precision::kF32 ? "f32" : "f64";
+  study.variants = variants_or_paper(options.variants);
+  add(study.manifest, "mean", std::string(words_of(Averaging::kArithmetic)));
+  study.progress = options.progress;
+  const std::vector<std::size_t> chosen = select_metrics(options.metrics);
+  const double floor = floor_of(options.precision);
+  const bool f32 = options.precision == Precision::kF32;
+  study.check = [chosen, f32](const Model& /*model*/, const Network& network, MemoryPlan plan) {
+    plan.scalar_bytes = f32 ? sizeof(float) : sizeof(double);
+    plan.whole_attention =
+        std::ranges::any_of(chosen, [](std::size_t i) { return all_metrics()[i].kind == MetricKind::kAttention; });
+    check_memory(network, plan);
   };
-  try {
-    return run();
-  } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}, variant {}: {}", model.name, variant.name, error.what()));
-  }
-}
-
-Manifest manifest_of(const MeasureOptions& options) {
-  Manifest manifest =
-      run_manifest(options.precision == Precision::kF32 ? "f32" : "f64", variants_or_paper(options.variants));
-  add(manifest, "mean", std::string(words_of(Averaging::kArithmetic)));
-  return manifest;
+  study.rows = [chosen, floor, f32](const StudyRun& run) {
+    const auto measure_cells = f32 ? measure_network<float> : measure_network<double>;
+    return make_rows(measure_cells(run.network, *run.model.weights, run.samples, chosen, run.progress), floor,
+                     "samples");
+  };
+  study.over_seeds = [chosen, floor](const StudyRun& run, std::span<const std::vector<Row>> of_seeds) {
+    std::vector<Cell> cells = make_cells(run.network, chosen);
+    for (const std::vector<Row>& rows : of_seeds) {
+      for (std::size_t c = 0; c < cells.size(); ++c) {
+        cells[c].statistics.add(rows[c].mean.value_or(std::numeric_limits<double>::quiet_NaN()));
+      }
+    }
+    return make_rows(cells, floor, "seeds");
+  };
+  return study;
 }
 
 }  // namespace
 
 Result measure(const Model& model, std::span<const Sample> samples, const MeasureOptions& options) {
-  Result result{"measure", manifest_of(options), {}};
-  const auto chosen = select_metrics(options.metrics);
-  const auto variants = variants_or_paper(options.variants);
-  for (std::size_t v = 0; v < variants.size(); ++v) {
-    check_memory(apply(variants[v], model.network), memory_plan(model, size_of(samples), chosen, options));
-    const Progress progress = part_of(options.progress, static_cast<double>(v), static_cast<double>(variants.size()),
-                                      model.name + " " + variants[v].name);
-    const auto cells = measure_variant(model, variants[v], samples, chosen, options.precision, progress);
-    auto rows = make_rows(model.name, variants[v].name, cells, floor_of(options.precision), std::nullopt, "samples");
-    std::ranges::move(rows, std::back_inserter(result.rows));
-  }
-  return result;
+  return run_study(measure_study(options), model, samples);
 }
 
 Result measure(std::span<const std::string> models, const MeasureOptions& options) {
-  if (models.empty()) throw Error(ErrorKind::kUsage, "no model given");
-  if (options.seed > std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(options.n_seeds)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("seed {} and {} seeds go beyond the largest seed", options.seed, options.n_seeds));
-  }
-  if (options.n_seeds < 1) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} seeds; expected at least 1", options.n_seeds));
-  }
-  Result result{"measure", manifest_of(options), {}};
-  add(result.manifest, "seed", options.seed);
-  add(result.manifest, "seeds", std::int64_t{options.n_seeds});
-
-  const auto chosen = select_metrics(options.metrics);
-  const auto variants = variants_or_paper(options.variants);
-  const double floor = floor_of(options.precision);
-  // What can be refused is refused before the first long computation.
-  std::vector<Inputs> given;  // from a file: the same for every seed
-  Provenance provenance;
-  for (std::size_t i = 0; i < models.size(); ++i) {
-    if (std::ranges::find(models.first(i), models[i]) != models.first(i).end()) {
-      throw Error(ErrorKind::kUsage, fmt::format("model '{}' is given twice", models[i]));
-    }
-    const Model model = open_model(models[i], options.seed, {{}, options.input.ignore_unused});
-    if (options.n_seeds > 1 && !model.drawn && options.input.from_file()) {
-      throw Error(ErrorKind::kUsage, fmt::format("{} seeds, but neither the weights of {} nor its inputs are random",
-                                                 options.n_seeds, models[i]));
-    }
-    const bool from_file = options.input.from_file();
-    if (from_file) given.push_back(open_inputs(model.network, input_for(model, options.input), options.seed));
-    const InputSize size = from_file ? size_of(given.back().samples) : random_size(model.network, options.input);
-    for (const Variant& variant : variants) {
-      check_memory(apply(variant, model.network), memory_plan(model, size, chosen, options));
-    }
-    InputOptions one = options.input;
-    one.n_samples = 1;
-    provenance.add(model, options.input,
-                   from_file ? given.back().source : open_inputs(model.network, one, options.seed).source, size);
-    if (from_file) provenance.add_notes(given.back().notes);
-  }
-  provenance.write(result.manifest);
-
-  const double n_jobs = static_cast<double>(models.size() * variants.size()) * static_cast<double>(options.n_seeds);
-  double job = 0;
-  for (std::size_t m = 0; m < models.size(); ++m) {
-    const std::string& spec = models[m];
-    std::vector<std::vector<Cell>> over_seeds(variants.size());
-    std::vector<std::vector<Row>> rows(variants.size());
-    for (Index s = 0; s < options.n_seeds; ++s) {
-      const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(s);
-      const Model model = open_model(spec, seed, {{}, options.input.ignore_unused});
-      const Inputs inputs =
-          options.input.from_file() ? given[m] : open_inputs(model.network, input_for(model, options.input), seed);
-      for (std::size_t v = 0; v < variants.size(); ++v) {
-        std::string what = spec + " " + variants[v].name;
-        if (options.n_seeds > 1) what += fmt::format(" seed {}", seed);
-        const auto cells = measure_variant(model, variants[v], inputs.samples, chosen, options.precision,
-                                           part_of(options.progress, job++, n_jobs, what));
-        if (over_seeds[v].empty()) over_seeds[v] = make_cells(model.network, chosen);
-        for (std::size_t c = 0; c < cells.size(); ++c) {
-          over_seeds[v][c].statistics.add(
-              cells[c].statistics.mean().value_or(std::numeric_limits<double>::quiet_NaN()));
-        }
-        const auto label = options.n_seeds > 1 ? std::optional(seed) : std::nullopt;
-        std::ranges::move(make_rows(spec, variants[v].name, cells, floor, label, "samples"),
-                          std::back_inserter(rows[v]));
-      }
-    }
-    for (std::size_t v = 0; v < variants.size(); ++v) {
-      if (options.n_seeds > 1) {
-        std::ranges::move(make_rows(spec, variants[v].name, over_seeds[v], floor, std::nullopt, "seeds"),
-                          std::back_inserter(result.rows));
-      }
-      std::ranges::move(rows[v], std::back_inserter(result.rows));
-    }
-  }
-  return result;
+  return run_study(measure_study(options), models, {options.input, options.seed, options.n_seeds});
 }
 
 }  // namespace rankfall

@@ -60,7 +60,7 @@ class HeadRows {
     for_groups(job_.samples.size(), bytes, [&](std::size_t first, std::size_t count) {
       std::vector<std::array<bool, 2>> has(count);
       const auto found = adjoint_shares(
-          job_.network, *job_.model->weights, job_.samples.subspan(first, count),
+          job_.network, *job_.model.weights, job_.samples.subspan(first, count),
           [&](std::size_t s, const MatrixRef<double>& y) {
             const Whole whole(y, job_.samples[first + s].valid);
             output_norms_[first + s] = std::sqrt(whole.square);
@@ -93,13 +93,13 @@ class HeadRows {
     for (std::size_t b = 0; b < n_blocks_; ++b) {
       const auto& heads = shares_.at(d).heads[b];
       for (std::size_t h = 0; h < heads.size(); ++h) {
-        Row& row = rows_.emplace_back(job_.row(std::string("head.share.") + kShares.at(d)));
+        Row& row = rows_.emplace_back(metric_row(std::string("head.share.") + kShares.at(d)));
         row.layer = static_cast<Index>(b);
         row.head = static_cast<Index>(h);
         put(row, heads[h]);
       }
       if (!has_mlp[b]) continue;
-      Row& row = rows_.emplace_back(job_.row(std::string("mlp.share.") + kShares.at(d)));
+      Row& row = rows_.emplace_back(metric_row(std::string("mlp.share.") + kShares.at(d)));
       row.layer = static_cast<Index>(b);
       put(row, shares_.at(d).mlp[b]);
     }
@@ -118,7 +118,7 @@ class HeadRows {
       }
     }
     std::ranges::stable_sort(ranking, std::ranges::greater{}, &Ranked::share);
-    ranking.resize(std::min(ranking.size(), static_cast<std::size_t>(std::max<Index>(0, job_.options->n_through))));
+    ranking.resize(std::min(ranking.size(), static_cast<std::size_t>(std::max<Index>(0, job_.options.n_through))));
     std::vector<Head> heads;
     heads.reserve(ranking.size());
     for (const Ranked& ranked : ranking) heads.push_back(ranked.head);
@@ -131,7 +131,7 @@ class HeadRows {
     const double bytes = 3 * term_bytes_ * static_cast<double>(heads.size() + 1) + attention_bytes_;
     for_groups(job_.samples.size(), bytes, [&](std::size_t first, std::size_t count) {
       const auto samples = job_.samples.subspan(first, count);
-      const auto terms = through_heads(job_.network, *job_.model->weights, samples, heads,
+      const auto terms = through_heads(job_.network, *job_.model.weights, samples, heads,
                                        forward_options(n_samples_ + static_cast<double>(first), count));
       for (std::size_t s = 0; s < count; ++s) {
         for (const Matrix<double>& y : terms[s]) {
@@ -147,7 +147,7 @@ class HeadRows {
         if (output_norms_[s] > 0) relative.add(through[s][i] / output_norms_[s]);
       }
       const auto add = [&](const char* metric, const Statistics& statistics) {
-        Row& row = rows_.emplace_back(job_.row(metric));
+        Row& row = rows_.emplace_back(metric_row(metric));
         row.layer = heads[i].block;
         row.head = heads[i].head;
         put(row, statistics);

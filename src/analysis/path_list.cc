@@ -5,10 +5,7 @@
 #include <fmt/format.h>
 
 #include "analysis/path_counts.h"
-#include "analysis/provenance.h"
-#include "input/inputs.h"
 #include "model/frozen_layer.h"
-#include "model/memory.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
 #include <rankfall/error.h>
@@ -49,8 +46,8 @@ std::vector<double> PathSummary::operator()(std::span<const CentredMatrix> terms
   return means;
 }
 
-Row path_row(const PathsJob& job, const Path& path, const char* metric, double value) {
-  Row row = job.row(metric);
+Row path_row(const Path& path, const char* metric, double value) {
+  Row row = metric_row(metric);
   row.path = path.heads;
   row.origin = path.origin;
   row.length = static_cast<Index>(path.heads.size());
@@ -64,56 +61,52 @@ Row path_row(const PathsJob& job, const Path& path, const char* metric, double v
 
 void list_paths(const std::string& spec, const PathListOptions& options,
                 const std::function<void(const Result& begin)>& begin, const std::function<void(const Row& row)>& row) {
-  const Model model = open_model(spec, options.seed, {{}, options.input.ignore_unused});
-  PathsJob job;
-  job.model = &model;
-  job.variant = &options.variant;
-  job.network = apply(options.variant, model.network);
-  const BigInt total = count_of(path_counts(job.network, *model.weights).back(), std::nullopt);
-  if (total > kMostPaths) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{}, variant {}: {} paths, expected at most {} to list them; --top lists the heaviest",
-                            model.name, options.variant.name, total.str(), kMostPaths));
-  }
-  const Inputs inputs = open_inputs(model.network, input_for(model, options.input), options.seed);
-  job.samples = inputs.samples;
-  const InputSize size = size_of(inputs.samples);
-  MemoryPlan plan;
-  plan.n_samples = size.n_samples;
-  plan.n_tokens = size.n_tokens;
-  plan.scalar_bytes = sizeof(double);
-  plan.drawn = model.drawn;
-  // P of all layers, and partial paths.
-  plan.extra_bytes = static_cast<double>(size.n_samples * size.n_tokens) * sizeof(double) *
-                     static_cast<double>(job.network.sizes.n_blocks * job.network.sizes.n_heads * size.n_tokens +
-                                         100 * job.network.sizes.d_model);
-  check_memory(job.network, plan);
-
-  Result result{"paths", run_manifest("f64", {options.variant}), {}};
-  add(result.manifest, "seed", options.seed);
-  add(result.manifest, "paths", total.str());
-  Provenance provenance;
-  provenance.add(model, options.input, inputs.source, size);
-  provenance.add_notes(inputs.notes);
-  provenance.add_notes(path_notes(model, {options.variant}));
-  provenance.write(result.manifest);
-  begin(result);
-
-  const auto outputs = forward<double>(job.network, *model.weights, job.samples, {});
-  const PathSummary summary(job.samples, outputs);
-  const auto n_paths = total.convert_to<double>();
-  double done = 0;
-  enumerate(
-      job.network, *model.weights, job.samples,
-      [&](const Path&, std::span<const CentredMatrix> terms) { return summary(terms); },
-      [&](const Path& path, std::span<const double> numbers) {
-        if (options.progress) options.progress(++done, n_paths, model.name + " " + options.variant.name);
-        for (std::size_t m = 0; m < kPathNumbers.size(); ++m) {
-          Row next = path_row(job, path, kPathNumbers.at(m), numbers[m]);
-          next.n = size.n_samples;
-          row(next);
-        }
-      });
+  BigInt total;
+  Study study;
+  study.name = "paths";
+  study.precision = "f64";
+  study.variants = {options.variant};
+  study.progress = options.progress;
+  study.check = [&](const Model& model, const Network& network, MemoryPlan plan) {
+    total = count_of(path_counts(network, *model.weights).back(), std::nullopt);
+    if (total > kMostPaths) {
+      throw Error(ErrorKind::kUsage,
+                  fmt::format("{}, variant {}: {} paths, expected at most {} to list them; --top lists the heaviest",
+                              model.name, options.variant.name, total.str(), kMostPaths));
+    }
+    // P of all layers, and partial paths.
+    const Sizes& sizes = network.sizes;
+    plan.extra_bytes = static_cast<double>(plan.n_samples * plan.n_tokens) * sizeof(double) *
+                       static_cast<double>(sizes.n_blocks * sizes.n_heads * plan.n_tokens + 100 * sizes.d_model);
+    check_memory(network, plan);
+  };
+  study.notes = [&](const Model& model, std::span<const Sample> /*samples*/) {
+    return path_notes(model, {options.variant});
+  };
+  study.begin = [&](Result& result) {
+    add(result.manifest, "paths", total.str());
+    begin(result);
+  };
+  study.rows = [&](const StudyRun& run) -> std::vector<Row> {
+    const auto outputs = forward<double>(run.network, *run.model.weights, run.samples, {});
+    const PathSummary summary(run.samples, outputs);
+    const auto n_paths = total.convert_to<double>();
+    double done = 0;
+    enumerate(
+        run.network, *run.model.weights, run.samples,
+        [&](const Path&, std::span<const CentredMatrix> terms) { return summary(terms); },
+        [&](const Path& path, std::span<const double> numbers) {
+          if (run.progress) run.progress(++done, n_paths, "");
+          for (std::size_t m = 0; m < kPathNumbers.size(); ++m) {
+            Row next = path_row(path, kPathNumbers.at(m), numbers[m]);
+            next.n = static_cast<Index>(run.samples.size());
+            run.name(next);
+            row(next);
+          }
+        });
+    return {};
+  };
+  run_study(study, std::span(&spec, 1), {options.input, options.seed});
 }
 
 }  // namespace rankfall

@@ -25,6 +25,6 @@ class PathSummary {
   std::vector<Whole> wholes_;
 };
 
-Row path_row(const PathsJob& job, const Path& path, const char* metric, double value);
+Row path_row(const Path& path, const char* metric, double value);
 
 }  // namespace rankfall

@@ -31,18 +31,18 @@ class Ranking {
   Ranking(const PathsJob& job, const Progress& progress) : job_(job), progress_(progress) {}
 
   std::vector<Row> make() {
-    const BigInt total = count_of(path_counts(job_.network, *job_.model->weights).back(), std::nullopt);
+    const BigInt total = count_of(path_counts(job_.network, *job_.model.weights).back(), std::nullopt);
     const bool few = total <= static_cast<std::uint64_t>(kEnumerated / static_cast<double>(job_.samples.size()));
-    const Index beam = beam_of(*job_.options);
+    const Index beam = beam_of(job_.options);
     std::vector<Candidate> found = few ? enumerated() : searched(beam);
     std::ranges::stable_sort(found, [](const auto& a, const auto& b) { return a.numbers[0] > b.numbers[0]; });
-    found.resize(std::min(found.size(), static_cast<std::size_t>(job_.options->n_top)));
+    found.resize(std::min(found.size(), static_cast<std::size_t>(job_.options.n_top)));
     const std::string how =
         few ? fmt::format("the heaviest of all {} paths", total.str()) : fmt::format("found with a beam of {}", beam);
     std::vector<Row> rows;
     for (std::size_t i = 0; i < found.size(); ++i) {
       for (std::size_t m = 0; m < kPathNumbers.size(); ++m) {
-        Row& row = rows.emplace_back(path_row(job_, found[i].path, kPathNumbers.at(m), found[i].numbers[m]));
+        Row& row = rows.emplace_back(path_row(found[i].path, kPathNumbers.at(m), found[i].numbers[m]));
         row.k = static_cast<Index>(i) + 1;
         row.n = static_cast<Index>(job_.samples.size());
         if (row.verdict.empty()) row.verdict = how;
@@ -54,10 +54,10 @@ class Ranking {
  private:
   std::vector<Candidate> enumerated() const {
     std::vector<Candidate> all;
-    const auto outputs = forward<double>(job_.network, *job_.model->weights, job_.samples, {});
+    const auto outputs = forward<double>(job_.network, *job_.model.weights, job_.samples, {});
     const PathSummary summary(job_.samples, outputs);
     enumerate(
-        job_.network, *job_.model->weights, job_.samples,
+        job_.network, *job_.model.weights, job_.samples,
         [&](const Path&, std::span<const CentredMatrix> terms) { return summary(terms); },
         [&](const Path& path, std::span<const double> numbers) {
           all.push_back({path, {numbers.begin(), numbers.end()}});
@@ -76,16 +76,15 @@ class Ranking {
       ForwardOptions options;
       options.progress = part_of(progress_, static_cast<double>(first), 1.25 * n_samples, "heaviest paths",
                                  static_cast<double>(count));
-      const auto found =
-          heaviest(job_.network, *job_.model->weights, job_.samples.subspan(first, count), beam, options);
+      const auto found = heaviest(job_.network, *job_.model.weights, job_.samples.subspan(first, count), beam, options);
       for (const auto& list : found) {
-        const auto most = std::min(list.size(), static_cast<std::size_t>(2 * job_.options->n_top));
+        const auto most = std::min(list.size(), static_cast<std::size_t>(2 * job_.options.n_top));
         for (std::size_t i = 0; i < most; ++i) add(list[i], candidates, places);
       }
     });
     // Those that are heavy in most samples.
     std::ranges::stable_sort(candidates, [](const auto& a, const auto& b) { return a.numbers[0] > b.numbers[0]; });
-    candidates.resize(std::min(candidates.size(), static_cast<std::size_t>(8 * job_.options->n_top)));
+    candidates.resize(std::min(candidates.size(), static_cast<std::size_t>(8 * job_.options.n_top)));
     std::vector<std::array<Statistics, kPathNumbers.size()>> numbers(candidates.size());
 
     std::vector<Path> paths;
@@ -94,12 +93,12 @@ class Ranking {
     for_groups(job_.samples.size(), 2 * term * static_cast<double>(paths.size()),
                [&](std::size_t first, std::size_t count) {
                  const auto samples = job_.samples.subspan(first, count);
-                 const auto outputs = forward<double>(job_.network, *job_.model->weights, samples, {});
+                 const auto outputs = forward<double>(job_.network, *job_.model.weights, samples, {});
                  const std::vector<std::vector<Path>> lists(count, paths);
                  ForwardOptions options;
                  options.progress = part_of(progress_, n_samples + 0.25 * static_cast<double>(first), 1.25 * n_samples,
                                             "heaviest paths", 0.25 * static_cast<double>(count));
-                 const auto terms = follow(job_.network, *job_.model->weights, samples, lists, {}, options);
+                 const auto terms = follow(job_.network, *job_.model.weights, samples, lists, {}, options);
                  for (std::size_t s = 0; s < count; ++s) {
                    const PathSummary summary(samples.subspan(s, 1), std::span(outputs).subspan(s, 1));
                    for (std::size_t p = 0; p < paths.size(); ++p) {

@@ -108,7 +108,7 @@ class Sampling {
     // In the order of samples, so that each sample's forward pass is needed once or a few times.
     std::vector<DrawnPath> drawn;
     for (const Index k : lengths) {
-      auto some = draw_paths(job_.network, job_.options->seed, k, job_.options->n_draws, job_.samples.size());
+      auto some = draw_paths(job_.network, job_.options.seed, k, job_.options.n_draws, job_.samples.size());
       std::ranges::move(some, std::back_inserter(drawn));
     }
     std::ranges::stable_sort(drawn, {}, &DrawnPath::sample);
@@ -122,7 +122,7 @@ class Sampling {
     for (const Index k : lengths) {
       for (auto& [metric, all] : values_[k]) quartiles(k, metric, std::move(all));
     }
-    if (job_.options->as_published && job_.model->name == "bert-base@init" && job_.variant->name == "full") published();
+    if (job_.options.as_published && job_.model.name == "bert-base@init" && job_.variant.name == "full") published();
     return std::move(rows_);
   }
 
@@ -130,7 +130,7 @@ class Sampling {
   void quartiles(Index k, const std::string& metric, std::vector<double> all) {
     std::erase_if(all, [](double x) { return !std::isfinite(x); });
     for (const Quartile& quartile : kQuartiles) {
-      Row& row = rows_.emplace_back(job_.row(metric));
+      Row& row = rows_.emplace_back(metric_row(metric));
       row.length = k;
       row.kind = quartile.name;
       row.n = static_cast<Index>(all.size());
@@ -165,12 +165,12 @@ class Sampling {
     }
     FollowOptions follow_options;
     follow_options.attention = true;
-    follow_options.published_order = job_.options->as_published;
+    follow_options.published_order = job_.options.as_published;
     ForwardOptions forward_options;
     forward_options.progress = part_of(progress, 0, 2, "random paths");
-    const auto terms = follow(job_.network, *job_.model->weights, samples, paths, follow_options, forward_options);
+    const auto terms = follow(job_.network, *job_.model.weights, samples, paths, follow_options, forward_options);
 
-    const bool published = job_.options->as_published;
+    const bool published = job_.options.as_published;
     std::vector<TermValues> attention(drawn.size());
     std::vector<TermValues> term(drawn.size());
     std::vector<double> f32(drawn.size());
@@ -195,7 +195,7 @@ class Sampling {
     for (std::size_t i = 0; i < drawn.size() && published; ++i) {
       values_of_length(drawn[i])["path.attention_reversed.rank1_remainder_f32.composite"].push_back(f32[i]);
     }
-    for (std::size_t i = 0; i < drawn.size() && job_.options->rerun; ++i) {
+    for (std::size_t i = 0; i < drawn.size() && job_.options.rerun; ++i) {
       rerun(drawn[i], terms[place[i].sample][place[i].path]);
       if (progress) progress(1 + static_cast<double>(i + 1) / static_cast<double>(drawn.size()), 2, "random paths");
     }
@@ -209,14 +209,14 @@ class Sampling {
     const Network network = rerun_network(job_.network, drawn.path);
     RerunAttention watch;
     const std::vector<Observer<double>*> observers = {&watch};
-    const auto states = forward<double>(network, *job_.model->weights, std::span(&sample, 1), observers);
+    const auto states = forward<double>(network, *job_.model.weights, std::span(&sample, 1), observers);
     const Matrix<double> again = valid_part(states[0], sample.valid);
     const Matrix<double> term = layer_normed(valid_part(frozen.term.joined(), sample.valid));
     const CentredNorms norms = centred_norms<double>(again, {});
     values["rerun.relative_residual.composite"].push_back(norms.residual.composite() / norms.state.composite());
     values["rerun.cosine"].push_back(cosine(again, term));
     values["rerun.cosine_residual"].push_back(cosine(centred_rows<double>(again, {}), centred_rows<double>(term, {})));
-    if (job_.options->as_published) return;
+    if (job_.options.as_published) return;
     const Matrix<double> p = valid_part(frozen.attention.joined(), sample.valid);
     const Matrix<double> own = valid_part(watch.product, sample.valid);
     values["rerun.attention_distance"].push_back((p - own).cwiseAbs().rowwise().sum().mean() / 2);
@@ -227,7 +227,7 @@ class Sampling {
     for (const auto& fields : published_table(kPublishedBoxplot)) {
       if (fields[0] != "bert-base-cased" || fields[1] != "init") continue;
       for (std::size_t q = 0; q < kQuartiles.size(); ++q) {
-        Row& row = rows_.emplace_back(job_.row("published.rank1_remainder.composite"));
+        Row& row = rows_.emplace_back(metric_row("published.rank1_remainder.composite"));
         row.length = published_number<Index>(fields[2]);
         row.kind = kQuartiles.at(q).name;
         row.mean = published_number<double>(fields[3 + q]);

@@ -136,7 +136,7 @@ constexpr std::array kNorms = {
 class SumRows {
  public:
   SumRows(const PathsJob& job, Origins kinds)
-      : job_(job), network_(job.network), counts_(path_counts(job.network, *job.model->weights)), kinds_(kinds) {}
+      : network_(job.network), counts_(path_counts(job.network, *job.model.weights)), kinds_(kinds) {}
 
   // Of all samples, states 0..L and the output, which is the last of them if it is the last state.
   std::vector<Row> make(const std::vector<SumsObserver>& samples, bool interference) {
@@ -155,7 +155,7 @@ class SumRows {
 
  private:
   Row& add(std::string metric) {
-    Row& row = rows_.emplace_back(job_.row(std::move(metric)));
+    Row& row = rows_.emplace_back(metric_row(std::move(metric)));
     row.layer = layer_;
     row.kind = kind_;
     return row;
@@ -261,7 +261,6 @@ class SumRows {
     put_all("paths.gram.residual", &StateValues::residual_gram);
   }
 
-  const PathsJob& job_;
   const Network& network_;
   std::vector<StateCounts> counts_;
   Origins kinds_;
@@ -287,12 +286,12 @@ void for_groups(std::size_t n_samples, double bytes, const std::function<void(st
 }
 
 std::vector<Row> path_sum_rows(const PathsJob& job, const Progress& progress) {
-  const bool by_block = job.options->origins_by_block;
+  const bool by_block = job.options.origins_by_block;
   const Origins kinds = by_block ? Origins::kByBlock : Origins::kMerged;
   const auto samples = job.samples;
   std::vector<SumsObserver> observers;
   observers.reserve(samples.size());
-  for (const Sample& sample : samples) observers.emplace_back(sample.valid, job.options->interference);
+  for (const Sample& sample : samples) observers.emplace_back(sample.valid, job.options.interference);
 
   const auto n_samples = static_cast<double>(samples.size());
   const double bytes = path_sum_bytes(job.network, size_of(samples).n_tokens, by_block);
@@ -303,12 +302,12 @@ std::vector<Row> path_sum_rows(const PathsJob& job, const Progress& progress) {
     ForwardOptions forward;
     forward.progress = part_of(progress, static_cast<double>(first), n_samples, "paths", static_cast<double>(count));
     const auto outputs =
-        decompose(job.network, *job.model->weights, samples.subspan(first, count), kinds, watch, forward);
+        decompose(job.network, *job.model.weights, samples.subspan(first, count), kinds, watch, forward);
     parallel_for(static_cast<Index>(count), [&](Index s) {
       observers[first + static_cast<std::size_t>(s)].output(outputs[static_cast<std::size_t>(s)]);
     });
   });
-  return SumRows(job, kinds).make(observers, job.options->interference);
+  return SumRows(job, kinds).make(observers, job.options.interference);
 }
 
 }  // namespace rankfall

@@ -51,18 +51,18 @@ Matrix<double> deviation_direction(const MatrixRef<double>& y, Index token, std:
 
 std::vector<Row> token_rows(const PathsJob& job, const Progress& progress) {
   const auto samples =
-      job.samples.first(std::min(job.samples.size(), static_cast<std::size_t>(job.options->n_to_samples)));
-  for (const Sample& sample : samples) target_of(sample, *job.options->to);
+      job.samples.first(std::min(job.samples.size(), static_cast<std::size_t>(job.options.n_to_samples)));
+  for (const Sample& sample : samples) target_of(sample, *job.options.to);
   std::vector<Row> rows;
   // One sample at a time: each has its own target.
   for (std::size_t s = 0; s < samples.size(); ++s) {
     const Sample& sample = samples[s];
-    const Index target = target_of(sample, *job.options->to);
+    const Index target = target_of(sample, *job.options.to);
     ForwardOptions forward;
     forward.progress = part_of(progress, static_cast<double>(s), static_cast<double>(samples.size()), "tokens");
     bool has_residual = true;
     const auto shares = adjoint_shares(
-        job.network, *job.model->weights, samples.subspan(s, 1),
+        job.network, *job.model.weights, samples.subspan(s, 1),
         [&](std::size_t, const MatrixRef<double>& y) {
           const Whole whole(y, sample.valid);
           has_residual = whole.has_residual_shares;
@@ -73,7 +73,7 @@ std::vector<Row> token_rows(const PathsJob& job, const Progress& progress) {
     const auto add = [&](const char* metric, const Matrix<double>& values, bool sums) {
       for (Index k = 0; k < values.cols() + (sums ? 1 : 0); ++k) {
         for (const Index token : valid_rows(values.rows(), sample.valid)) {
-          Row& row = rows.emplace_back(job.row(metric));
+          Row& row = rows.emplace_back(metric_row(metric));
           row.sample = static_cast<Index>(s);
           row.kind = kind;
           if (k < values.cols()) row.length = k;
@@ -92,7 +92,7 @@ std::vector<Row> token_rows(const PathsJob& job, const Progress& progress) {
       for (const auto& [origin, values] : sources) {
         for (Index k = 0; k < values->cols(); ++k) {
           if (values->col(k).isZero(0)) continue;  // no such paths
-          Row& row = rows.emplace_back(job.row(metric));
+          Row& row = rows.emplace_back(metric_row(metric));
           row.sample = static_cast<Index>(s);
           row.kind = kind;
           row.length = k;

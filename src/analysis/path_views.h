@@ -4,26 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "analysis/driver.h"
 #include <rankfall/matrix.h>
 #include <rankfall/paths.h>
 
 namespace rankfall {
 
 // One model and variant, for the views of paths.h. Each function makes the rows of one view.
-struct PathsJob {
-  const Model* model = nullptr;
-  const Variant* variant = nullptr;
-  Network network;  // the variant's
-  std::span<const Sample> samples;
-  const PathsOptions* options = nullptr;
-
-  Row row(std::string metric) const {
-    Row row;
-    row.model = model->name;
-    row.variant = variant->name;
-    row.metric = std::move(metric);
-    return row;
-  }
+struct PathsJob : StudyRun {
+  const PathsOptions& options;
 };
 
 std::vector<Row> head_rows(const PathsJob& job, const Progress& progress);

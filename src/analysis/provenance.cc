@@ -79,6 +79,10 @@ std::vector<Variant> variants_or_paper(const std::vector<Variant>& variants) {
   return variants.empty() ? paper_variants(false) : variants;
 }
 
+std::vector<Variant> variants_or_full(const std::vector<Variant>& variants) {
+  return variants.empty() ? std::vector{variant_named("full")} : variants;
+}
+
 void add_blas(Manifest& manifest) {
   add(manifest, "blas", blas_description());
   add(manifest, "blas_choice", blas_choice());

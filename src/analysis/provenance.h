@@ -32,6 +32,8 @@ std::vector<std::string> notes_on_input(const Model& model, const InputOptions& 
 
 // The variants themselves, or the four of the paper as labelled if there are none.
 std::vector<Variant> variants_or_paper(const std::vector<Variant>& variants);
+// The same with the whole network.
+std::vector<Variant> variants_or_full(const std::vector<Variant>& variants);
 
 // "blas": name, version and kernel; "blas_choice": who chose the kernel.
 void add_blas(Manifest& manifest);
