@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
 #include "cli/manual.h"
 #include "cli/streams.h"
 #include "cli/usage_errors.h"
@@ -58,20 +57,21 @@ std::string model_list() {
 
 }  // namespace
 
-void add_about_commands(CLI::App& app) {
-  CLI::App* models = app.add_subcommand("models", "List the models that commands accept");
-  models->footer("Example:\n  rankfall models");
-  models->callback([] { write_stdout(model_list()); });
+void bind_models(CLI::App& sub) {
+  sub.footer("Example:\n  rankfall models");
+  sub.callback([] { write_stdout(model_list()); });
+}
 
-  CLI::App* help = app.add_subcommand("help", "Show the help of a command");
+void bind_help(CLI::App& sub) {
   auto word = std::make_shared<std::string>();
-  help->add_option("COMMAND", *word, "the command; without it, all of them are listed")->type_name("");
-  help->footer("Examples:\n  rankfall help\n  rankfall help measure");
-  help->callback([&app, word] { show_help(app, *word); });
+  sub.add_option("COMMAND", *word, "the command; without it, all of them are listed")->type_name("");
+  sub.footer("Examples:\n  rankfall help\n  rankfall help measure");
+  sub.callback([&sub, word] { show_help(*sub.get_parent(), *word); });
+}
 
-  CLI::App* version = app.add_subcommand("version", "Print the version");
-  version->footer("Example:\n  rankfall version");
-  version->callback([] { write_stdout(RANKFALL_VERSION "\n"); });
+void bind_version(CLI::App& sub) {
+  sub.footer("Example:\n  rankfall version");
+  sub.callback([] { write_stdout(RANKFALL_VERSION "\n"); });
 }
 
 }  // namespace rankfall::cli

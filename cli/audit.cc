@@ -4,14 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/streams.h"
+#include "cli/study.h"
 #include <rankfall/audit.h>
 #include <rankfall/error.h>
-#include <rankfall/report.h>
 
 namespace rankfall::cli {
 namespace {
@@ -20,7 +16,7 @@ struct AuditCommand {
   AuditOptions options;
   std::string claims, witnesses;
   std::vector<std::string> check;
-  OutputOptions output;
+  StudyOptions study;
 };
 
 // Every witness must still show what it was saved for.
@@ -46,22 +42,24 @@ void run(AuditCommand& command) {
   }
   if (!command.claims.empty()) command.options.claims = parse_indices("--claims", command.claims);
   command.options.witnesses = command.witnesses;
-  ProgressLine progress(command.output.quiet);
-  command.options.progress = progress.callback();
-  const Result result = audit(command.options);
-  progress.clear();
-  write_result(result, command.output, {});
-  std::string broken;
-  for (const std::string& text : unexpected_verdicts(result)) broken += "\n  " + text;
-  if (!broken.empty()) throw Error(ErrorKind::kClaim, "verdicts that are not the recorded ones:" + broken);
+  StudyCommand study{"audit"};
+  study.run = [&](const Progress& progress) {
+    command.options.progress = progress;
+    return audit(command.options);
+  };
+  study.check = [](const Result& result) {
+    std::string broken;
+    for (const std::string& text : unexpected_verdicts(result)) broken += "\n  " + text;
+    if (!broken.empty()) throw Error(ErrorKind::kClaim, "verdicts that are not the recorded ones:" + broken);
+  };
+  run_study(command.study, study);
 }
 
 }  // namespace
 
-void add_audit_command(CLI::App& app) {
+void bind_audit(CLI::App& sub) {
   auto command = std::make_shared<AuditCommand>();
-  CLI::App* sub = app.add_subcommand("audit", "every claim of the theory: statement, verdict, evidence");
-  sub->footer(
+  sub.footer(
       "Searches for counterexamples to the inequalities, measures what is about networks (docs/theory.md). Exit 5 when "
       "a\n"
       "verdict is not the recorded one.\n"
@@ -69,25 +67,25 @@ void add_audit_command(CLI::App& app) {
       "  rankfall audit\n"
       "  rankfall audit --claims 4-8 --trials 20000 --witnesses .\n"
       "  rankfall audit --check 04b_composite_triangle.json");
-  sub->add_option("--claims", command->claims, "which, e.g. 4,7-9")->type_name("NUMBERS")->default_str("all 17");
-  sub->add_option("--trials", command->options.n_trials, "evaluations of each search")
+  sub.add_option("--claims", command->claims, "which, e.g. 4,7-9")->type_name("NUMBERS")->default_str("all 17");
+  sub.add_option("--trials", command->options.n_trials, "evaluations of each search")
       ->check(CLI::Range(1, 1'000'000'000))
       ->type_name("N")
       ->capture_default_str();
-  sub->add_option("--seconds", command->options.seconds,
-                  "upper limit for all searches together; the output says which searches it ended")
+  sub.add_option("--seconds", command->options.seconds,
+                 "upper limit for all searches together; the output says which searches it ended")
       ->check(CLI::Range(0.01, 1e6))
       ->type_name("SECONDS")
       ->default_str("none");
-  sub->add_option("--witnesses", command->witnesses, "write the examples found to files in this directory")
+  sub.add_option("--witnesses", command->witnesses, "write the examples found to files in this directory")
       ->type_name("DIRECTORY");
-  auto* check = sub->add_option("--check", command->check, "look at saved examples again, with a hundred digits")
+  auto* check = sub.add_option("--check", command->check, "look at saved examples again, with a hundred digits")
                     ->type_name("FILE");
-  add_seed_option(*sub, command->options.seed);
-  add_threads_option(*sub);
-  add_output_options(*sub, command->output);
-  for (const char* other : {"--format", "--output", "--claims", "--witnesses"}) check->excludes(sub->get_option(other));
-  sub->callback([command] { run(*command); });
+  add_seed_option(sub, command->options.seed);
+  add_threads_option(sub);
+  add_output_options(sub, command->study.output);
+  for (const char* other : {"--format", "--output", "--claims", "--witnesses"}) check->excludes(sub.get_option(other));
+  sub.callback([command] { run(*command); });
 }
 
 }  // namespace rankfall::cli

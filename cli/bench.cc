@@ -5,10 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/study.h"
 #include <rankfall/bench.h>
 #include <rankfall/layer_costs.h>
 
@@ -21,7 +18,7 @@ struct BenchCommand {
   std::vector<std::string> attention;
   bool layers = false;
   std::optional<Index> n_rounds;
-  OutputOptions output;
+  StudyOptions study;
 };
 
 Result layer_costs_of(BenchCommand& command) {
@@ -33,12 +30,13 @@ Result layer_costs_of(BenchCommand& command) {
 }
 
 void run(BenchCommand& command) {
-  ProgressLine progress(command.output.quiet);
-  command.options.progress = command.costs.progress = progress.callback();
-  command.options.n_rounds = command.n_rounds.value_or(command.options.n_rounds);
-  const Result result = command.layers ? layer_costs_of(command) : bench(command.options);
-  progress.clear();
-  write_result(result, command.output);
+  StudyCommand study{"bench"};
+  study.run = [&](const Progress& progress) {
+    command.options.progress = command.costs.progress = progress;
+    command.options.n_rounds = command.n_rounds.value_or(command.options.n_rounds);
+    return command.layers ? layer_costs_of(command) : bench(command.options);
+  };
+  run_study(command.study, study);
 }
 
 // Options of `--layers` alone.
@@ -69,35 +67,32 @@ void add_layer_options(CLI::App& app, CLI::Option* layers, BenchCommand& command
 
 }  // namespace
 
-void add_bench_command(CLI::App& app) {
+void bind_bench(CLI::App& sub) {
   auto command = std::make_shared<BenchCommand>();
-  CLI::App* sub = app.add_subcommand("bench", "speed as a share of this machine's own matrix-product peak");
-  sub->footer(
+  sub.footer(
       "Examples:\n"
       "  rankfall bench bert-tiny@init --rounds 3\n"
       "  rankfall bench --layers --dim 64 --heads 4 --lengths 64,128,256");
   CLI::Option* layers =
-      sub->add_flag("--layers", command->layers,
-                    "cost of one layer against the number of tokens: every kind of attention, LSTM, convolution");
-  sub->add_option("MODEL", command->options.model, "what `measure` would take")
-      ->capture_default_str()
-      ->excludes(layers);
-  sub->add_option("--samples", command->options.n_samples, "how many samples")
+      sub.add_flag("--layers", command->layers,
+                   "cost of one layer against the number of tokens: every kind of attention, LSTM, convolution");
+  sub.add_option("MODEL", command->options.model, "what `measure` would take")->capture_default_str()->excludes(layers);
+  sub.add_option("--samples", command->options.n_samples, "how many samples")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str()
       ->excludes(layers);
-  sub->add_option("--tokens", command->options.n_tokens, "tokens in each")
+  sub.add_option("--tokens", command->options.n_tokens, "tokens in each")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()
       ->excludes(layers);
-  sub->add_option("--rounds", command->n_rounds, "how often peak and job alternate, or each layer runs at each length")
+  sub.add_option("--rounds", command->n_rounds, "how often peak and job alternate, or each layer runs at each length")
       ->check(CLI::Range(1, 1'000))
       ->default_str(fmt::format("{}, with --layers {}", command->options.n_rounds, command->costs.n_rounds));
-  add_layer_options(*sub, layers, *command);
-  add_precision_option(*sub, command->options.precision);
-  add_threads_option(*sub);
-  add_output_options(*sub, command->output);
-  sub->callback([command] { run(*command); });
+  add_layer_options(sub, layers, *command);
+  add_precision_option(sub, command->options.precision);
+  add_threads_option(sub);
+  add_output_options(sub, command->study.output);
+  sub.callback([command] { run(*command); });
 }
 
 }  // namespace rankfall::cli

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -52,39 +51,38 @@ void run(CaptureCommand& command) {
 
 }  // namespace
 
-void add_capture_command(CLI::App& app) {
+void bind_capture(CLI::App& sub) {
   auto command = std::make_shared<CaptureCommand>();
-  CLI::App* sub = app.add_subcommand("capture", "hidden states and attentions as safetensors");
-  sub->footer(
+  sub.footer(
       "Examples:\n"
       "  rankfall capture path/to/bert-base-uncased --ids ids.json -o states.safetensors\n"
       "  rankfall capture gpt2@init --attention --layers 0,5,11 --tokens 64 --samples 4 -o gpt2.safetensors\n"
       "  rankfall capture bert-tiny@init --variant full --variant san --positions 0 --precision f64 -o "
       "cls.safetensors\n"
       "In Python: safetensors.numpy.load_file('states.safetensors')['hidden_states'].shape");
-  sub->add_option("MODEL", command->model, kModelHelp)->capture_default_str();
-  sub->add_option("-o,--output", command->file, "safetensors file to write")->type_name("FILE")->required();
-  sub->add_flag("--attention", command->options.attention, "attention matrices as well");
-  sub->add_option("--layers", command->layers,
-                  "hidden states to keep, 0 (input) to the number of blocks, and attentions of the blocks with these "
-                  "numbers: 0,6,12 or 0-5; -1 is the last")
+  sub.add_option("MODEL", command->model, kModelHelp)->capture_default_str();
+  sub.add_option("-o,--output", command->file, "safetensors file to write")->type_name("FILE")->required();
+  sub.add_flag("--attention", command->options.attention, "attention matrices as well");
+  sub.add_option("--layers", command->layers,
+                 "hidden states to keep, 0 (input) to the number of blocks, and attentions of the blocks with these "
+                 "numbers: 0,6,12 or 0-5; -1 is the last")
       ->type_name("LIST");
-  sub->add_option("--positions", command->positions, "tokens to keep, in the same form; of attentions, queries")
+  sub.add_option("--positions", command->positions, "tokens to keep, in the same form; of attentions, queries")
       ->type_name("LIST");
-  add_part_options(*sub, command->variants, "full");
-  add_attention_option(*sub, command->variants, "--attention-kind");
-  add_as_published_option(*sub, command->variants);
-  add_input_options(*sub, command->options.input);
-  add_seed_option(*sub, command->options.seed);
-  add_precision_option(*sub, command->options.precision);
-  add_threads_option(*sub);
-  sub->add_flag("-q,--quiet", command->quiet, "print nothing");
-  sub->parse_complete_callback([command, sub] {
+  add_part_options(sub, command->variants, "full");
+  add_attention_option(sub, command->variants, "--attention-kind");
+  add_as_published_option(sub, command->variants);
+  add_input_options(sub, command->options.input);
+  add_seed_option(sub, command->options.seed);
+  add_precision_option(sub, command->options.precision);
+  add_threads_option(sub);
+  sub.add_flag("-q,--quiet", command->quiet, "print nothing");
+  sub.parse_complete_callback([command, &sub] {
     check_ending("--output", command->file, {".safetensors"});
     check_writable("--output", command->file);
-    check_not_input(*sub, "--output", command->file);
+    check_not_input(sub, "--output", command->file);
   });
-  sub->callback([command] { run(*command); });
+  sub.callback([command] { run(*command); });
 }
 
 }  // namespace rankfall::cli

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include <rankfall/counts.h>
@@ -47,19 +46,18 @@ std::vector<Architecture> chosen(const std::vector<std::string>& words) {
 
 }  // namespace
 
-void add_counts_command(CLI::App& app) {
+void bind_counts(CLI::App& sub) {
   auto command = std::make_shared<CountsCommand>();
-  CLI::App* sub = app.add_subcommand("counts", "how many paths of each length there are, exactly");
-  sub->footer(
+  sub.footer(
       "C(L,k) H^k of the (H+1)^L paths have length k. Without arguments: the nine architectures of the published\n"
       "Figure 5, and MobileBERT as it was released.\n"
       "Examples:\n"
       "  rankfall counts\n"
       "  rankfall counts 12 12\n"
       "  rankfall counts bert-base@init path/to/gpt2 --format csv");
-  sub->add_option("MODEL", command->words, "models, or two numbers: layers and heads")->type_name("TEXT | L H");
-  add_output_options(*sub, command->output);
-  sub->callback([command] { write_result(counts(chosen(command->words)), command->output, {}); });
+  sub.add_option("MODEL", command->words, "models, or two numbers: layers and heads")->type_name("TEXT | L H");
+  add_output_options(sub, command->output);
+  sub.callback([command] { write_result(counts(chosen(command->words)), command->output, {}); });
 }
 
 }  // namespace rankfall::cli

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/process.h"
@@ -10,13 +9,12 @@
 
 namespace rankfall::cli {
 
-void add_doctor_command(CLI::App& app) {
+void bind_doctor(CLI::App& sub) {
   auto output = std::make_shared<OutputOptions>();
-  CLI::App* sub = app.add_subcommand("doctor", "this machine and this build, and whether results can be made again");
-  sub->footer("Example:\n  rankfall doctor");
-  add_threads_option(*sub);
-  add_output_options(*sub, *output);
-  sub->callback([output] {
+  sub.footer("Example:\n  rankfall doctor");
+  add_threads_option(sub);
+  add_output_options(sub, *output);
+  sub.callback([output] {
     Result result = doctor();
     Row training;
     training.metric = "doctor.training";

@@ -5,28 +5,19 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
-#include "cli/conditions.h"
-#include "cli/options.h"
-#include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/study.h"
 #include "cli/usage_errors.h"
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
 #include <rankfall/published.h>
-#include <rankfall/report.h>
-#include <rankfall/threshold.h>
 
 namespace rankfall::cli {
 namespace {
 
 struct MeasureCommand {
-  std::vector<std::string> models = {"bert-base@init"};
-  std::string residual = "mean";
+  StudyOptions study;
   MeasureOptions options;
-  VariantOptions variants;
-  OutputOptions output;
-  std::vector<std::string> fail_if;
+  std::string residual = "mean";
   bool compare = false;
 };
 
@@ -58,40 +49,38 @@ std::vector<MetricView> views_of(const MeasureOptions& options) {
 }
 
 void run(MeasureCommand& command) {
-  if (command.compare) command.variants.as_published = true;
-  if (command.residual == "minimiser") command.options.metrics.emplace_back("minimiser");
-  command.options.variants = chosen_variants(command.variants);
-  const auto thresholds =
-      parse_conditions(command.fail_if, "measure", command.options.variants, views_of(command.options));
-  if (command.compare) check_comparable(command.models, command.options);
+  MeasureOptions& options = command.options;
+  if (command.compare) command.study.variants.as_published = true;
+  if (command.residual == "minimiser") options.metrics.emplace_back("minimiser");
+  options.variants = chosen_variants(command.study.variants);
 
-  TableOptions table;
-  table.metrics = shown_metrics(command.options.metrics);
+  StudyCommand study{"measure", options.variants, views_of(options)};
+  study.table.metrics = shown_metrics(options.metrics);
   if (command.residual == "minimiser") {  // of the others csv and json have more
-    table.metrics = {"relative_residual.composite", "relative_minimal_residual.composite",
-                     "minimal_residual_gap.composite"};
+    study.table.metrics = {"relative_residual.composite", "relative_minimal_residual.composite",
+                           "minimal_residual_gap.composite"};
   }
-  ProgressLine progress(command.output.quiet);
-  command.options.progress = progress.callback();
-  Result result = measure(command.models, command.options);
-  progress.clear();
-  if (command.compare) {
-    const Agreement agreement = compare_with_published(result);
+  Agreement agreement;
+  study.run = [&](const Progress& progress) {
+    if (command.compare) check_comparable(command.study.models, options);
+    options.progress = progress;
+    Result result = measure(command.study.models, options);
+    if (!command.compare) return result;
+    agreement = compare_with_published(result);
     result.rows.insert(result.rows.end(), agreement.rows.begin(), agreement.rows.end());
-    write_result(result, command.output, table);
-    if (!agreement.met) throw Error(ErrorKind::kClaim, "--compare-published: " + agreement.summary);
-  } else {
-    write_result(result, command.output, table);
-  }
-  check_thresholds(thresholds, result);
+    return result;
+  };
+  study.check = [&](const Result& /*result*/) {
+    if (command.compare && !agreement.met) throw Error(ErrorKind::kClaim, "--compare-published: " + agreement.summary);
+  };
+  run_study(command.study, study);
 }
 
 }  // namespace
 
-void add_measure_command(CLI::App& app) {
+void bind_measure(CLI::App& sub) {
   auto command = std::make_shared<MeasureCommand>();
-  CLI::App* sub = app.add_subcommand("measure", "residuals and rank measures by layer and variant (Fig. 2)");
-  sub->footer(
+  sub.footer(
       "Examples:\n"
       "  rankfall measure\n"
       "  rankfall measure path/to/bert-base-uncased --random-tokens zipf\n"
@@ -100,31 +89,26 @@ void add_measure_command(CLI::App& app) {
       "  rankfall measure san:layers=24,heads=8,dim=512,norm=pre,mlp=2048 --tokens 256 --format csv\n"
       "  rankfall measure bert-base@init albert-base@init xlnet-base@init --seeds 10 --random-tokens zipf "
       "--compare-published");
-  sub->add_option("MODEL", command->models, kModelHelp)->capture_default_str();
-  add_variant_options(*sub, command->variants);
-  sub->add_option(
+  add_model_option(sub, command->study);
+  add_variant_options(sub, command->study.variants);
+  sub.add_option(
          "--metrics", command->options.metrics,
          "further metrics, joined by commas: spectral, rank, attention, all, or single names such as rank.stable")
       ->delimiter(',')
       ->allow_extra_args(false);
-  sub->add_option("--residual", command->residual,
-                  "mean: about the token mean; minimiser: also the true minimum of each norm, with a lower bound and "
-                  "the gap between (slow)")
+  sub.add_option("--residual", command->residual,
+                 "mean: about the token mean; minimiser: also the true minimum of each norm, with a lower bound and "
+                 "the gap between (slow)")
       ->check(one_of({"mean", "minimiser"}))
       ->capture_default_str();
-  add_input_options(*sub, command->options.input);
-  add_seed_option(*sub, command->options.seed);
-  sub->add_option("--seeds", command->options.n_seeds, "repeat with this many seeds, from --seed on")
+  sub.add_option("--seeds", command->options.n_seeds, "repeat with this many seeds, from --seed on")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  add_precision_option(*sub, command->options.precision);
-  add_threads_option(*sub);
-  add_fail_if_option(*sub, command->fail_if, "cosine.mean@last>0.99");
-  sub->add_flag(
-      "--compare-published", command->compare,
-      "compare with the published Figure 2 at initialisation; implies --as-published; exit 5 if it disagrees");
-  add_output_options(*sub, command->output);
-  sub->callback([command] { run(*command); });
+  add_precision_option(sub, command->options.precision);
+  sub.add_flag("--compare-published", command->compare,
+               "compare with the published Figure 2 at initialisation; implies --as-published; exit 5 if it disagrees");
+  add_study_options(sub, command->study, command->options.input, command->options.seed, "cosine.mean@last>0.99");
+  sub.callback([command] { run(*command); });
 }
 
 }  // namespace rankfall::cli

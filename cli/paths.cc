@@ -1,31 +1,22 @@
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
-#include "cli/conditions.h"
-#include "cli/options.h"
-#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/streams.h"
+#include "cli/study.h"
 #include "cli/usage_errors.h"
 #include <rankfall/error.h>
 #include <rankfall/paths.h>
-#include <rankfall/report.h>
 
 namespace rankfall::cli {
 namespace {
 
 struct PathsCommand {
-  std::vector<std::string> models = {"bert-base@init"};
+  StudyOptions study;
   PathsOptions options;
-  VariantOptions variants;
-  OutputOptions output;
-  std::vector<std::string> fail_if;
   bool lengths = false;
   bool list = false;
   std::string origins = "merged";
@@ -33,7 +24,7 @@ struct PathsCommand {
 
 // Every single path, straight to where the result goes.
 void run_list(const PathsCommand& command) {
-  if (command.models.size() != 1 || command.options.variants.size() != 1) {
+  if (command.study.models.size() != 1 || command.options.variants.size() != 1) {
     throw Error(ErrorKind::kUsage, "--list is for one model and one variant");
   }
   PathListOptions options;
@@ -41,17 +32,18 @@ void run_list(const PathsCommand& command) {
   options.seed = command.options.seed;
   options.input = command.options.input;
   // A progress line among rows on a terminal would be a mess.
-  ProgressLine progress(command.output.quiet || command.output.file.empty() || command.output.file == "-");
+  const OutputOptions& output = command.study.output;
+  ProgressLine progress(output.quiet || output.file.empty() || output.file == "-");
   options.progress = progress.callback();
   std::unique_ptr<ResultStream> stream;
   list_paths(
-      command.models[0], options,
+      command.study.models[0], options,
       [&](const Result& head) {
-        const Format format = output_format(command.output);
+        const Format format = output_format(output);
         for (const auto& [key, value] : head.manifest.entries) {
           if (key == "notes") print_notes(std::get<std::vector<std::string>>(value));
         }
-        const std::string& file = command.output.file;
+        const std::string& file = output.file;
         stream = file.empty() || file == "-"
                      ? std::make_unique<ResultStream>(head, format, print_stdout)
                      : std::make_unique<ResultStream>(head, format, std::filesystem::path(file));
@@ -61,38 +53,7 @@ void run_list(const PathsCommand& command) {
   stream->finish();
 }
 
-void run(PathsCommand& command) {
-  PathsOptions& options = command.options;
-  options.variants = chosen_variants(command.variants, {variant_named("full")});
-  options.origins_by_block = command.origins == "layer";
-  const bool other = options.heads || options.n_draws > 0 || options.n_top > 0 || options.to;
-  const bool lengths = command.lengths || !other;
-  const bool sums = lengths || options.interference || options.origins_by_block;
-  const auto thresholds = parse_conditions(command.fail_if, "paths", options.variants,
-                                           {{"reconstruction_error", sums, "--lengths"},
-                                            {"paths.gram.", options.interference, "--interference"},
-                                            {"paths.", sums, "--lengths"},
-                                            {"head.", options.heads, "--heads"},
-                                            {"mlp.", options.heads, "--heads"},
-                                            {"path.", options.n_draws > 0 || options.n_top > 0, "--sample or --top"},
-                                            {"rerun.", options.rerun, "--rerun"},
-                                            {"token.", options.to.has_value(), "--to"}});
-  if (command.list) {
-    if (other || command.lengths || options.interference || options.origins_by_block || !thresholds.empty()) {
-      throw Error(ErrorKind::kUsage, "--list goes alone: it writes every path as it is found");
-    }
-    run_list(command);
-    return;
-  }
-  options.lengths = lengths;
-  // A chosen output token is looked at in the first sample, unless a number or a file of samples is given.
-  if (options.input.n_samples || options.input.from_file()) options.n_to_samples = std::numeric_limits<Index>::max();
-  ProgressLine progress(command.output.quiet);
-  options.progress = progress.callback();
-  const Result result = paths(command.models, options);
-  progress.clear();
-  write_result(result, command.output, {});
-  check_thresholds(thresholds, result);
+void check_sum(const Result& result) {
   if (const auto error = largest_reconstruction_error(result); error && !(*error <= kReconstructionLimit)) {
     throw Error(ErrorKind::kClaim,
                 fmt::format("the sum over all paths differs from the forward pass by {:.1e} of it, expected at most "
@@ -101,13 +62,47 @@ void run(PathsCommand& command) {
   }
 }
 
+void run(PathsCommand& command) {
+  PathsOptions& options = command.options;
+  options.variants = chosen_variants(command.study.variants, {variant_named("full")});
+  options.origins_by_block = command.origins == "layer";
+  const bool other = options.heads || options.n_draws > 0 || options.n_top > 0 || options.to;
+  if (command.list) {
+    if (other || command.lengths || options.interference || options.origins_by_block ||
+        !command.study.fail_if.empty()) {
+      throw Error(ErrorKind::kUsage, "--list goes alone: it writes every path as it is found");
+    }
+    run_list(command);
+    return;
+  }
+  options.lengths = command.lengths || !other;
+  // A chosen output token is looked at in the first sample, unless a number or a file of samples is given.
+  if (options.input.n_samples || options.input.from_file()) options.n_to_samples = std::numeric_limits<Index>::max();
+  const bool sums = options.lengths || options.interference || options.origins_by_block;
+  StudyCommand study{"paths",
+                     options.variants,
+                     {{"reconstruction_error", sums, "--lengths"},
+                      {"paths.gram.", options.interference, "--interference"},
+                      {"paths.", sums, "--lengths"},
+                      {"head.", options.heads, "--heads"},
+                      {"mlp.", options.heads, "--heads"},
+                      {"path.", options.n_draws > 0 || options.n_top > 0, "--sample or --top"},
+                      {"rerun.", options.rerun, "--rerun"},
+                      {"token.", options.to.has_value(), "--to"}}};
+  study.run = [&](const Progress& progress) {
+    options.progress = progress;
+    return paths(command.study.models, options);
+  };
+  study.check = check_sum;
+  run_study(command.study, study);
+}
+
 }  // namespace
 
-void add_paths_command(CLI::App& app) {
+void bind_paths(CLI::App& sub) {
   auto command = std::make_shared<PathsCommand>();
   PathsOptions& options = command->options;
-  CLI::App* sub = app.add_subcommand("paths", "path decomposition: by length, head, token and single path, exactly");
-  sub->footer(
+  sub.footer(
       "Without other views: the sums over all paths of each length and origin, for every layer (csv and json) and for\n"
       "the output (table). With attention and norms frozen as in the forward pass these sums add up to it.\n"
       "Examples:\n"
@@ -117,59 +112,54 @@ void add_paths_command(CLI::App& app) {
       "  rankfall paths bert-base@init --sample 100 --as-published\n"
       "  rankfall paths gpt2@init --samples 4 --to -1\n"
       "  rankfall paths san:layers=4,heads=3,dim=48 --samples 1 --list --format csv -o paths.csv");
-  sub->add_option("MODEL", command->models, kModelHelp)->capture_default_str();
-  add_variant_options(*sub, command->variants, "full");
+  add_model_option(sub, command->study);
+  add_variant_options(sub, command->study.variants, "full");
   constexpr const char* kViews = "Views";
-  sub->add_flag("--lengths", command->lengths, "sums by length and origin also when another view is asked for")
+  sub.add_flag("--lengths", command->lengths, "sums by length and origin also when another view is asked for")
       ->group(kViews);
-  sub->add_option("--origins", command->origins,
-                  "merged: embedding, mlp, bias; layer: MLPs and biases of each block apart")
+  sub.add_option("--origins", command->origins,
+                 "merged: embedding, mlp, bias; layer: MLPs and biases of each block apart")
       ->check(one_of({"merged", "layer"}))
       ->capture_default_str()
       ->group(kViews);
-  sub->add_flag("--interference", options.interference, "products between the sums of different lengths")
-      ->group(kViews);
-  auto* heads = sub->add_flag("--heads", options.heads, "share of every head and MLP in the output and its residual")
+  sub.add_flag("--interference", options.interference, "products between the sums of different lengths")->group(kViews);
+  auto* heads = sub.add_flag("--heads", options.heads, "share of every head and MLP in the output and its residual")
                     ->group(kViews);
-  sub->add_option("--through", options.n_through, "of how many heads the norm of all paths through them, too")
+  sub.add_option("--through", options.n_through, "of how many heads the norm of all paths through them, too")
       ->check(CLI::Range(0, 10'000))
       ->capture_default_str()
       ->needs(heads)
       ->group(kViews);
-  auto* sample = sub->add_option("--sample", options.n_draws, "this many random paths of each length")
+  auto* sample = sub.add_option("--sample", options.n_draws, "this many random paths of each length")
                      ->check(CLI::Range(1, 1'000'000))
                      ->group(kViews);
-  sub->add_flag("--as-published", options.as_published,
-                "with --sample: attention chained in the published box-plot's order, in float32, too")
+  sub.add_flag("--as-published", options.as_published,
+               "with --sample: attention chained in the published box-plot's order, in float32, too")
       ->needs(sample)
       ->group(kViews);
-  sub->add_flag("--rerun", options.rerun,
-                "with --sample: the same paths as networks of their own, as in the published Figure 4")
+  sub.add_flag("--rerun", options.rerun,
+               "with --sample: the same paths as networks of their own, as in the published Figure 4")
       ->needs(sample)
       ->group(kViews);
-  auto* top = sub->add_option("--top", options.n_top, "the heaviest paths, by beam search")
+  auto* top = sub.add_option("--top", options.n_top, "the heaviest paths, by beam search")
                   ->check(CLI::Range(1, 100'000))
                   ->group(kViews);
-  sub->add_option("--beam", options.beam, "partial paths kept in that search")
+  sub.add_option("--beam", options.beam, "partial paths kept in that search")
       ->check(CLI::Range(1, 1'000'000))
       ->default_str("4 times --top, 64 at least")
       ->needs(top)
       ->group(kViews);
-  sub->add_flag("--list", command->list,
-                "every single path, as it is found, to standard output or -o; at most 10,000,000")
+  sub.add_flag("--list", command->list,
+               "every single path, as it is found, to standard output or -o; at most 10,000,000")
       ->group(kViews);
-  sub->add_option(
+  sub.add_option(
          "--to", options.to,
          "which input tokens reach this output token (-1: the last), in the first sample or in those of --samples")
       ->check(CLI::Range(-16'777'216, 16'777'215))
       ->type_name("TOKEN")
       ->group(kViews);
-  add_input_options(*sub, options.input);
-  add_seed_option(*sub, options.seed);
-  add_threads_option(*sub);
-  add_fail_if_option(*sub, command->fail_if, "reconstruction_error>1e-9");
-  add_output_options(*sub, command->output);
-  sub->callback([command] { run(*command); });
+  add_study_options(sub, command->study, options.input, options.seed, "reconstruction_error>1e-9");
+  sub.callback([command] { run(*command); });
 }
 
 }  // namespace rankfall::cli

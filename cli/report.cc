@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/results.h"
 #include "cli/streams.h"
@@ -56,30 +55,29 @@ void run(const ReportCommand& command) {
 
 }  // namespace
 
-void add_report_command(CLI::App& app) {
+void bind_report(CLI::App& sub) {
   auto command = std::make_shared<ReportCommand>();
-  CLI::App* sub = app.add_subcommand("report", "an HTML page from saved results");
-  sub->footer(
+  sub.footer(
       "The page is one file that needs no network. Results of the same command are compared side by side. Each chart "
       "is\n"
       "also written by itself, as Vega-Lite with its data, for notebooks.\n"
       "Examples:\n"
       "  rankfall measure bert-tiny@init -o tiny.json && rankfall report tiny.json\n"
       "  rankfall report before.json after.json -o compared.html --title 'Before and after'");
-  sub->add_option("FILE", command->files, "results that other commands wrote with -o FILE.json")->required();
-  sub->add_option("-o,--output", command->output, "the page")->type_name("FILE")->capture_default_str();
-  auto* charts = sub->add_option("--charts", command->charts, "folder for the charts as .vl.json")
+  sub.add_option("FILE", command->files, "results that other commands wrote with -o FILE.json")->required();
+  sub.add_option("-o,--output", command->output, "the page")->type_name("FILE")->capture_default_str();
+  auto* charts = sub.add_option("--charts", command->charts, "folder for the charts as .vl.json")
                      ->type_name("DIR")
                      ->default_str("the page's name with -charts");
-  sub->add_flag("--no-charts", command->no_charts, "the page only")->excludes(charts);
-  sub->add_option("--title", command->page.title, "heading of the page")->type_name("TEXT");
-  sub->parse_complete_callback([command, sub] {
+  sub.add_flag("--no-charts", command->no_charts, "the page only")->excludes(charts);
+  sub.add_option("--title", command->page.title, "heading of the page")->type_name("TEXT");
+  sub.parse_complete_callback([command, &sub] {
     if (command->output == "-") throw CLI::ValidationError("--output", "a page needs a file's name");
     check_ending("--output", command->output, {".html", ".htm"});
     check_writable("--output", command->output);
-    check_not_input(*sub, "--output", command->output);
+    check_not_input(sub, "--output", command->output);
   });
-  sub->callback([command] { run(*command); });
+  sub.callback([command] { run(*command); });
 }
 
 }  // namespace rankfall::cli

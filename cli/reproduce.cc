@@ -13,7 +13,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/process.h"
@@ -265,10 +264,9 @@ void run(ReproduceCommand& command) {
 
 }  // namespace
 
-void add_reproduce_command(CLI::App& app) {
+void bind_reproduce(CLI::App& sub) {
   auto command = std::make_shared<ReproduceCommand>();
-  CLI::App* sub = app.add_subcommand("reproduce", "all figures of the paper, one report, beside the published numbers");
-  sub->footer(
+  sub.footer(
       "Writes DIR/report.html, DIR/results/*.json and *.csv, DIR/charts/*.vl.json and DIR/training/. Parts that are\n"
       "finished are kept: run it again after an interruption, or with --only, and it goes on.\n"
       "Examples:\n"
@@ -276,32 +274,29 @@ void add_reproduce_command(CLI::App& app) {
       "  rankfall reproduce --only fig2,fig5 -o figures\n"
       "  rankfall reproduce --bert path/to/bert-base-cased --text texts.txt -o with-bert\n"
       "  rankfall reproduce --full -o paper-scale");
-  sub->add_option("-o,--output", command->directory, "directory of the report")
-      ->type_name("DIR")
-      ->capture_default_str();
-  sub->add_option("--only", command->options.only,
-                  "some of fig1, fig2, fig3, fig4, fig5, boxplot, paths, bounds, audit")
+  sub.add_option("-o,--output", command->directory, "directory of the report")->type_name("DIR")->capture_default_str();
+  sub.add_option("--only", command->options.only, "some of fig1, fig2, fig3, fig4, fig5, boxplot, paths, bounds, audit")
       ->delimiter(',')
       ->allow_extra_args(false);
-  auto* quick = sub->add_flag("--quick", command->quick, "one seed, short trainings, a short audit: the default");
-  sub->add_flag("--full", command->options.full, "paper scale, ten seeds (about two hours)")->excludes(quick);
-  sub->add_option("--bert", command->options.bert, "a trained BERT-base, for Figure 2")
+  auto* quick = sub.add_flag("--quick", command->quick, "one seed, short trainings, a short audit: the default");
+  sub.add_flag("--full", command->options.full, "paper scale, ten seeds (about two hours)")->excludes(quick);
+  sub.add_option("--bert", command->options.bert, "a trained BERT-base, for Figure 2")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
-  sub->add_option("--albert", command->options.albert, "a trained ALBERT-base")
+  sub.add_option("--albert", command->options.albert, "a trained ALBERT-base")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
-  sub->add_option("--xlnet", command->options.xlnet, "a trained XLNet-base")
+  sub.add_option("--xlnet", command->options.xlnet, "a trained XLNet-base")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
-  sub->add_option("--text", command->options.text, "text for these, a sample a line")
+  sub.add_option("--text", command->options.text, "text for these, a sample a line")
       ->type_name("FILE")
       ->check(CLI::ExistingFile);
-  add_seed_option(*sub, command->options.seed);
-  add_threads_option(*sub);
-  sub->add_flag("--again", command->again, "compute finished parts again, from the trained networks there are");
-  sub->add_flag("-q,--quiet", command->quiet, "no progress, and no table");
-  sub->callback([command] { run(*command); });
+  add_seed_option(sub, command->options.seed);
+  add_threads_option(sub);
+  sub.add_flag("--again", command->again, "compute finished parts again, from the trained networks there are");
+  sub.add_flag("-q,--quiet", command->quiet, "no progress, and no table");
+  sub.callback([command] { run(*command); });
 }
 
 }  // namespace rankfall::cli

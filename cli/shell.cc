@@ -1,6 +1,6 @@
+#include <memory>
 #include <string>
 
-#include "cli/commands.h"
 #include "cli/manual.h"
 #include "cli/process.h"
 #include "cli/streams.h"
@@ -62,16 +62,16 @@ complete -c rankfall -f -a '(__rankfall_complete)'
 
 }  // namespace
 
-void add_manual_commands(CLI::App& app) {
-  CLI::App* manual = app.add_subcommand("manual", "this manual as a man page");
-  manual->footer("Example:\n  rankfall manual > rankfall.1");
-  manual->callback([&app] { write_stdout(man_page(app, training_output("--man-sections"))); });
+void bind_manual(CLI::App& sub) {
+  sub.footer("Example:\n  rankfall manual > rankfall.1");
+  sub.callback([&sub] { write_stdout(man_page(*sub.get_parent(), training_output("--man-sections"))); });
+}
 
-  CLI::App* completion = app.add_subcommand("completion", "what makes a shell complete this command's words");
+void bind_completion(CLI::App& sub) {
   auto shell = std::make_shared<std::string>();
-  completion->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(one_of({"bash", "zsh", "fish"}));
-  completion->footer("Example:\n  rankfall completion bash > rankfall.bash && source rankfall.bash");
-  completion->callback([shell] { write_stdout(*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish); });
+  sub.add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(one_of({"bash", "zsh", "fish"}));
+  sub.footer("Example:\n  rankfall completion bash > rankfall.bash && source rankfall.bash");
+  sub.callback([shell] { write_stdout(*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish); });
 }
 
 }  // namespace rankfall::cli

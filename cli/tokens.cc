@@ -1,7 +1,6 @@
 #include <memory>
 #include <string>
 
-#include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include <rankfall/tokens.h>
@@ -17,27 +16,26 @@ struct TokensCommand {
 
 }  // namespace
 
-void add_tokens_command(CLI::App& app) {
+void bind_tokens(CLI::App& sub) {
   auto command = std::make_shared<TokensCommand>();
-  CLI::App* sub = app.add_subcommand("tokens", "the pieces and ids that a text becomes");
-  sub->footer("Example:\n  echo 'Attention is not all you need' | rankfall tokens path/to/bert-base-uncased --text -");
-  sub->add_option("MODEL", command->directory, "directory with config.json and the tokenizer's files")->required();
-  auto* text = sub->add_option("--text", command->input.text, "text in UTF-8, a sample a line (-: standard input)");
+  sub.footer("Example:\n  echo 'Attention is not all you need' | rankfall tokens path/to/bert-base-uncased --text -");
+  sub.add_option("MODEL", command->directory, "directory with config.json and the tokenizer's files")->required();
+  auto* text = sub.add_option("--text", command->input.text, "text in UTF-8, a sample a line (-: standard input)");
   text->type_name("FILE")->required()->group("Input");
-  sub->add_flag("--paragraphs", command->input.paragraphs, "a sample is a block of lines between blank ones")
+  sub.add_flag("--paragraphs", command->input.paragraphs, "a sample is a block of lines between blank ones")
       ->group("Input");
-  sub->add_option("--field", command->input.field, "lines are JSON objects, and the text is this entry of each")
+  sub.add_option("--field", command->input.field, "lines are JSON objects, and the text is this entry of each")
       ->type_name("NAME")
       ->group("Input");
-  sub->add_option("--samples", command->input.n_samples, "how many samples")
+  sub.add_option("--samples", command->input.n_samples, "how many samples")
       ->check(CLI::Range(1, 1'000'000))
       ->default_str("32")
       ->group("Input");
-  sub->add_option("--tokens", command->input.n_tokens, "only so many of each")
+  sub.add_option("--tokens", command->input.n_tokens, "only so many of each")
       ->check(CLI::Range(1, 16'777'216))
       ->group("Input");
-  add_output_options(*sub, command->output);
-  sub->callback([command] { write_result(tokens(command->directory, command->input), command->output); });
+  add_output_options(sub, command->output);
+  sub.callback([command] { write_result(tokens(command->directory, command->input), command->output); });
 }
 
 }  // namespace rankfall::cli

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
 #include "cli/process.h"
 #include <rankfall/error.h>
 
@@ -38,16 +38,10 @@ void start(const std::string& command, const std::vector<std::string>& arguments
 
 }  // namespace
 
-void add_train_commands(CLI::App& app) {
-  for (const auto& [name, description] :
-       {std::pair("train", "train a network on a task: sort, hull, memorize or circle"),
-        std::pair("circle", "train the recurrence of Figure 3 and follow its two tracks")}) {
-    CLI::App* sub = app.add_subcommand(name, description);
-    sub->set_help_flag();  // all arguments are the other program's, also --help
-    sub->prefix_command();
-    const std::string command = name;
-    sub->callback([sub, command] { start(command, sub->remaining()); });
-  }
+void bind_training(CLI::App& sub) {
+  sub.set_help_flag();  // all arguments are the other program's, also --help
+  sub.prefix_command();
+  sub.callback([&sub] { start(sub.get_name(), sub.remaining()); });
 }
 
 }  // namespace rankfall::cli
