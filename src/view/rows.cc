@@ -11,6 +11,7 @@
 #include "io/utf8.h"
 #include "result/manifest.h"
 #include "result/prose_format.h"
+#include "view/number_text.h"
 #include <rankfall/metric_info.h>
 
 namespace rankfall {
@@ -57,6 +58,13 @@ void Names::add(const std::string& name) {
 
 std::optional<double> finite(std::optional<double> value) {
   return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::string whole_text(const Row& row, std::size_t most) {
+  const bool has_digits = !row.exact.empty() && row.exact.find_first_not_of("0123456789") == std::string::npos;
+  if (has_digits) return digits_text(row.exact, most);
+  const auto value = finite(row.mean);
+  return value ? significant(*value) : "";
 }
 
 Point point_of(const Row& row, double x, std::string series) {

@@ -44,6 +44,9 @@ class Names {
 
 std::optional<double> finite(std::optional<double> value);
 
+// The row's whole number: its digits, at most so many, otherwise rounded.
+std::string whole_text(const Row& row, std::size_t most);
+
 // The row's value at x, with n, status and what is said of it, and a band of one deviation.
 Point point_of(const Row& row, double x, std::string series);
 

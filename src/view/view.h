@@ -25,6 +25,8 @@ struct Series {
     kNumbered,   // a colour of its own, by number
     kOrdered,    // a colour between those of the first and the last: curves that have an order
     kReference,  // grey and dashed: something to compare with
+    kLevel,      // the same, at one height for every x: words say it in a terminal, not a column
+    kTotal,      // of stacked bars their whole height: a column in a terminal, and nothing to draw
   };
   std::string name, title;  // the name is what points say
   std::size_t number = 0;
@@ -130,6 +132,7 @@ struct Heat {
   std::string title, about;
   std::string x = "block", y = "head", value = "value";
   std::vector<Value> values;
+  bool only_drawn = false;  // a table beside it says the same
 };
 
 // Lines in a plane: tracks of points, or paths through blocks and heads.

@@ -95,7 +95,10 @@ std::vector<double> log_ticks(const std::vector<Point>& points) {
 
 Panel panel_of(const Curves& given, const std::vector<DrawnSeries>& series) {
   Curves chart = given;
-  std::erase_if(chart.points, [](const Point& p) { return !std::isfinite(p.x); });
+  std::erase_if(chart.points, [&](const Point& p) {
+    const bool is_total = chart.stacked && std::ranges::find(series, p.series, &DrawnSeries::name) == series.end();
+    return !std::isfinite(p.x) || (chart.log_x && p.x <= 0) || is_total;
+  });
   for (Point& p : chart.points) {
     if (p.value && !std::isfinite(*p.value)) p.value.reset();
   }

@@ -51,6 +51,8 @@ DrawnSeries looks_of(const Series& series, std::size_t n_ordered) {
       out.colour = ordered_colour(number, n_ordered);
       out.shape = kShapes.at(number % kShapes.size());
       break;
+    case Series::Look::kTotal:  // not drawn
+    case Series::Look::kLevel:
     case Series::Look::kReference:
       out.colour = kColours.back();
       out.dash = kReferenceDashes.at(number % kReferenceDashes.size());
@@ -93,7 +95,7 @@ std::vector<DrawnSeries> drawn_series(const Figure& figure) {
       static_cast<std::size_t>(std::ranges::count(figure.series, Series::Look::kOrdered, &Series::look));
   std::vector<DrawnSeries> out;
   for (const Series& series : figure.series) {
-    if (!drawn.contains(series.name)) continue;
+    if (!drawn.contains(series.name) || series.look == Series::Look::kTotal) continue;
     out.push_back(looks_of(series, n_ordered));
     if (by_source) out.back().dash.clear();  // dashes say the source
   }
@@ -164,8 +166,8 @@ Panel panel_of(const Tracks& tracks, const std::vector<DrawnSeries>& series) {
     for (std::size_t i = 0; i < track.points.size(); ++i) {
       const auto& [x, y] = track.points[i];
       reach = std::max({reach, std::abs(x), std::abs(y)});
-      panel.data.rows.push_back({track.series, name, static_cast<double>(i), x, y, track.weight,
-                                 std::abs(track.weight), page_cell(track.rank)});
+      panel.data.rows.push_back({track.series, name, static_cast<double>(i), x, y, track.weight, std::abs(track.weight),
+                                 page_cell(track.rank)});
     }
   }
   LineChart chart;

@@ -17,8 +17,13 @@ CurveGrid grid_of(const Curves& curves, const std::vector<Series>& series) {
   std::set<double> xs;
   std::map<std::string_view, std::map<double, const Point*>> by_series;
   std::vector<std::string_view> order;
-  for (const Series& one : series) order.emplace_back(one.name);
+  std::set<std::string_view> levels;
+  for (const Series& one : series) {
+    order.emplace_back(one.name);
+    if (one.look == Series::Look::kLevel) levels.insert(one.name);
+  }
   for (const Point& point : curves.points) {
+    if (levels.contains(point.series)) continue;
     if (!curves.sources.empty() && point.source != curves.sources.front()) continue;
     if (!std::isfinite(point.x)) continue;
     xs.insert(point.x);

@@ -338,6 +338,7 @@ void draw(const Table& table, Screen& screen) {
 }
 
 void draw(const Heat& heat, Screen& screen) {
+  if (heat.only_drawn) return;
   constexpr std::size_t kMost = 200;  // more lines or columns say nothing
   std::set<Index> xs, ys;
   std::map<std::pair<Index, Index>, std::optional<double>> values;
