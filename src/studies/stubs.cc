@@ -3,7 +3,6 @@
 namespace rankfall {
 
 View bounds_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
-View train_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
 View lowrank_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
 View layer_costs_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
 View audit_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
