@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
-#include "cli/results.h"
 #include "cli/streams.h"
 #include <rankfall/error.h>
 #include <rankfall/report.h>

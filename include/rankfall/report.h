@@ -76,6 +76,9 @@ struct NamedResult {
   std::string name;  // of the file, say: tells results of the same model apart
   Result result;
 };
+// A result that was saved as JSON, named after its file. Throws Error kInput, naming the file, on anything else.
+RANKFALL_API NamedResult read_result(const std::filesystem::path& file);
+
 struct PageOptions {
   std::string title;     // empty: a general one
   std::string subtitle;  // empty: the models and how many results

@@ -390,7 +390,7 @@ else
   expect "the page before it is intact" cmp -s "$dir/page.html" "$dir/page.before"
   check "where no page can be" 2 "there is no directory" -- report "$dir/tiny.json" -o "$dir/none/page.html"
   check "a report without files" 2 "FILE is missing" -- report
-  check "a figure that is none" 2 "expected some of fig1" -- reproduce --only fig6 -o "$dir/reproduced"
+  check "a figure that is none" 2 "--only: 'fig6': expected fig1, fig2.*did you mean 'fig1'" -- reproduce --only fig6 -o "$dir/reproduced"
   expect "nothing was made" test ! -e "$dir/reproduced"
   check "text without a checkpoint" 2 "give --bert" -- reproduce --text "$dir/tiny.json" -o "$dir/reproduced"
   check "a figure that needs no network" 0 "fig5: 0 s" -- reproduce --only fig5 -o "$dir/reproduced"

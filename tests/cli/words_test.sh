@@ -103,7 +103,7 @@ check "no layers there" 2 "leave out '@'" -- parity "$families/gpt2" --fail-if '
 
 # Files that are something else, in plain words.
 printf 'root:x:0:0:root:/root:/bin/bash\n' > "$dir/passwd"
-check "a report of a text" 3 "passwd: is not a result; a report needs what a command wrote with -o FILE.json" -- report "$dir/passwd" -o "$dir/page.html"
+check "a report of a text" 3 "passwd: is not a result; expected one that rankfall saved as JSON" -- report "$dir/passwd" -o "$dir/page.html"
 says_nothing_of 'json\.exception|syntax|last read'
 check "ids from a text" 3 "passwd: is neither safetensors, NumPy \(.npy\) nor JSON" -- measure bert-tiny@init --ids "$dir/passwd"
 printf '{"a": 1,}' > "$dir/comma.json"

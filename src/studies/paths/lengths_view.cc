@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "studies/paths/figures.h"
-#include "view/metric_text.h"
 #include "view/number_text.h"
+#include <rankfall/metric_info.h>
 
 namespace rankfall {
 namespace {
@@ -159,7 +159,7 @@ std::optional<Figure> paths_by_length(const RowGroup& group, std::size_t number)
     curves.title = fmt::format("{}: {} by path length", group.name(), words);
     curves.y = words;
     curves.about =
-        fmt::format("{}, Yₖ: all paths through k heads, Y: the output (layer {}){}{}", metric_text(metric).formula,
+        fmt::format("{}, Yₖ: all paths through k heads, Y: the output (layer {}){}{}", metric_info(metric).formula,
                     output.layer, curves.about.empty() ? "" : " · ", curves.about);
     curves.only_drawn = !figure.nodes.empty();
     figure.nodes.emplace_back(std::move(curves));

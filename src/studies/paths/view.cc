@@ -9,8 +9,8 @@
 
 #include "studies/paths/figures.h"
 #include "studies/views.h"
-#include "view/metric_text.h"
 #include "view/number_text.h"
+#include <rankfall/metric_info.h>
 
 namespace rankfall {
 namespace {
@@ -87,7 +87,7 @@ std::optional<Figure> path_interference(const RowGroup& group, std::size_t numbe
     const bool residual = metric.ends_with("residual");
     Heat heat;
     heat.title = fmt::format("{}: interference between lengths{}", group.name(), residual ? " in the residual" : "");
-    heat.about = fmt::format("{}; all of them sum to 1", metric_text(metric).formula);
+    heat.about = fmt::format("{}; all of them sum to 1", metric_info(metric).formula);
     heat.x = "length";
     heat.y = "other length";
     heat.value = "product";

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "studies/views.h"
-#include "view/metric_text.h"
 #include "view/rows.h"
+#include <rankfall/metric_info.h>
 
 namespace rankfall {
 namespace {
@@ -34,7 +34,7 @@ std::string curve_name(const Row& row, const Differs& differs) {
 }
 
 Figure epochs_figure(const std::string& metric, const Rows& rows, std::size_t number) {
-  const MetricText text = metric_text(metric);
+  const MetricInfo text = metric_info(metric);
   Differs differs;
   for (const Row* row : rows) {
     differs.models.insert(network_name(*row));
@@ -52,7 +52,7 @@ Figure epochs_figure(const std::string& metric, const Rows& rows, std::size_t nu
   curves.x = "epoch";
   curves.y = text.words;
   curves.series_title = "curve";
-  curves.share = text.is_share;
+  curves.share = text.is_share();
   curves.wide = true;
   Names names;
   for (const Row* row : rows) {

@@ -1,14 +1,13 @@
-#include "cli/reproduce_parts.h"
+#include "reproduce/parts.h"
 
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <set>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "cli/process.h"
-#include "cli/results.h"
 #include <rankfall/audit.h>
 #include <rankfall/bounds.h>
 #include <rankfall/collapse.h>
@@ -18,9 +17,10 @@
 #include <rankfall/measure.h>
 #include <rankfall/paths.h>
 #include <rankfall/published.h>
+#include <rankfall/report.h>
 #include <rankfall/version.h>
 
-namespace rankfall::cli {
+namespace rankfall {
 namespace {
 
 const std::vector<std::string> kPresets = {"bert-base@init", "albert-base@init", "xlnet-base@init"};
@@ -112,25 +112,16 @@ class Maker {
   }
 
   // Directory of a task's network, trained if it is not there yet; of several seeds the one above them.
-  std::filesystem::path trained(const std::string& task, const Progress& progress, double seconds) const {
-    auto directory = options_.directory / "training" / task;
-    std::vector<std::string> arguments = {"train",   task,       "-o",     directory.string(),
-                                          "--quiet", "--resume", "--seed", std::to_string(options_.seed)};
-    if (!options_.full) arguments.emplace_back("--quick");
-    if (scale_.n_seeds > 1) {
-      arguments.emplace_back("--seeds");
-      arguments.push_back(std::to_string(scale_.n_seeds));
-    }
-    run_program(arguments, "training " + task, progress, seconds);
-    return directory;
-  }
-
-  static void run_program(const std::vector<std::string>& arguments, const std::string& what, const Progress& progress,
-                          double seconds) {
-    const int code = run_self(arguments, [&](double gone) {
-      if (progress) progress(std::min(gone, 0.95 * seconds), seconds, what);
+  std::filesystem::path trained(const std::string& task, const Progress& progress, double seconds,
+                                Index n_seeds) const {
+    const TrainingRun run{task, options_.directory / "training" / task, options_.seed, n_seeds, !options_.full};
+    options_.train(run, [&](double gone) {
+      if (progress) progress(std::min(gone, 0.95 * seconds), seconds, "training " + task);
     });
-    if (code != 0) throw CLI::RuntimeError(code);  // it has said why
+    return run.directory;
+  }
+  std::filesystem::path trained(const std::string& task, const Progress& progress, double seconds) const {
+    return trained(task, progress, seconds, scale_.n_seeds);
   }
 
   // A task's network of the first seed.
@@ -222,9 +213,9 @@ class Maker {
     if (models.empty()) {
       Part& part =
           add("fig2-trained", "fig2", "Figure 2, trained",
-              "These are not BERT, ALBERT and XLNet, whose weights were not given (--bert DIR, --albert DIR, --xlnet "
-              "DIR, --text FILE), but small networks that rankfall trained for Figure 4, on their own task data, as "
-              "labelled. They have no MLPs, so that full and san+skip are one network, and san and san+mlp another.",
+              "These are not BERT, ALBERT and XLNet, whose weights were not given, but small networks that rankfall "
+              "trained for Figure 4, on their own task data, as labelled. They have no MLPs, so that full and san+skip "
+              "are one network, and san and san+mlp another.",
               4, 30);
       part.trains = true;
       part.compute = [this](const Progress& progress) { return trained_here(progress); };
@@ -286,12 +277,7 @@ class Maker {
             7, 30);
     part.trains = true;
     part.compute = [this, seconds = part.seconds](const Progress& progress) {
-      const auto directory = options_.directory / "training" / "circle";
-      std::vector<std::string> arguments = {"circle",   "-o",     directory.string(),           "--quiet",
-                                            "--resume", "--seed", std::to_string(options_.seed)};
-      if (!options_.full) arguments.emplace_back("--quick");
-      run_program(arguments, "training the recurrence", progress, seconds);
-      return read_result(directory / "circle.json").result;
+      return read_result(trained("circle", progress, seconds, 1) / "circle.json").result;
     };
   }
 
@@ -405,4 +391,4 @@ std::vector<Part> reproduce_parts(const ReproduceOptions& options) {
   return parts;
 }
 
-}  // namespace rankfall::cli
+}  // namespace rankfall

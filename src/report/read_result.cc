@@ -1,5 +1,3 @@
-#include "cli/results.h"
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -9,8 +7,9 @@
 #include <fmt/format.h>
 
 #include <rankfall/error.h>
+#include <rankfall/report.h>
 
-namespace rankfall::cli {
+namespace rankfall {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // a page of more would not open
@@ -44,24 +43,21 @@ std::string read_text(const std::filesystem::path& file) {
 
 NamedResult read_result(const std::filesystem::path& file) {
   if (file.extension() == ".csv") {
-    throw Error(
-        ErrorKind::kInput,
-        fmt::format("{}: CSV does not say which command made it; a report needs JSON (-o FILE.json)", file.string()));
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: CSV does not say which command made it; a report needs JSON", file.string()));
   }
   if (file.filename().string().ends_with(".manifest.json")) {
     throw Error(
         ErrorKind::kInput,
-        fmt::format("{}: the manifest of a CSV file, without rows; a report needs the result as JSON (-o FILE.json)",
-                    file.string()));
+        fmt::format("{}: the manifest of a CSV file, without rows; a report needs the result as JSON", file.string()));
   }
   const std::string text = read_text(file);
   const auto begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string::npos || text[begin] != '{') {
-    throw Error(
-        ErrorKind::kInput,
-        fmt::format("{}: is not a result; a report needs what a command wrote with -o FILE.json", file.string()));
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: is not a result; expected one that rankfall saved as JSON", file.string()));
   }
   return {file.stem().string(), from_json(text, file.string())};
 }
 
-}  // namespace rankfall::cli
+}  // namespace rankfall
