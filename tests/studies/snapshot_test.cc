@@ -69,7 +69,16 @@ TEST(Views, SayWhatTheyAlwaysSaid) {
     snapshot.replace_extension(".txt");
     const std::string text = to_table(result, {.colour = false, .width = 100, .unicode = true});
     if (write) std::ofstream(snapshot, std::ios::binary) << text;
-    EXPECT_EQ(text, text_of_file(snapshot)) << file << ": if the change is meant, RANKFALL_SNAPSHOTS=write";
+    const std::string expected = text_of_file(snapshot);
+    const auto [at, other] = std::ranges::mismatch(text, expected);
+    const auto line = [](const std::string& of, std::string::const_iterator place) {
+      const std::size_t index = static_cast<std::size_t>(place - of.begin());
+      const std::size_t begin = index == 0 ? 0 : of.rfind('\n', index - 1) + 1;
+      return of.substr(begin, of.find('\n', begin) - begin);
+    };
+    EXPECT_TRUE(text == expected) << snapshot << ", line " << 1 + std::ranges::count(text.cbegin(), at, '\n')
+                                  << "\n  found:    " << line(text, at) << "\n  expected: " << line(expected, other)
+                                  << "\nIf the change is meant: RANKFALL_SNAPSHOTS=write, then look at git diff.";
   }
 }
 

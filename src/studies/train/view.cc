@@ -45,7 +45,7 @@ Figure epochs_figure(const std::string& metric, const Rows& rows, std::size_t nu
   figure.id = fmt::format("training-{}", number);
   figure.title = fmt::format("{} during training", title_case(text.words));
   figure.caption = "By epochs done.";
-  figure.detail = metric != "loss" && metric != "accuracy" && !text.is_relative_residual;
+  figure.detail = metric != "loss" && metric != "accuracy" && !metric.starts_with("relative_residual.");
   Curves curves;
   if (differs.models.size() == 1) curves.title = *differs.models.begin();
   curves.about = text.words + (text.formula.empty() ? "" : ": " + text.formula);
