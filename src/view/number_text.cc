@@ -30,6 +30,31 @@ std::string logarithm(double value) {
   return size < 1e9 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
 }
 
+namespace {
+
+std::size_t decimals_of(const std::string& number) {
+  const std::size_t point = number.find('.');
+  return point == std::string::npos ? 0 : number.size() - point - 1;
+}
+
+}  // namespace
+
+std::string with_error(double value, double error, int digits) {
+  std::string text = significant(value, digits), beside = significant(error, 2);
+  const bool is_zero = std::abs(value) < 1e-3 && error >= 1e-3;  // within its error: it has no digits of its own
+  const auto plain = [](const std::string& number) { return number.find_first_of("ein") == std::string::npos; };
+  if ((plain(text) || is_zero) && plain(beside)) {
+    const std::size_t decimals = is_zero      ? decimals_of(beside)
+                                 : error == 0 ? decimals_of(text)
+                                              : std::min(decimals_of(text), decimals_of(beside));
+    text = fmt::format("{:.{}f}", value, decimals);
+    if (text.find_first_not_of("-0.") == std::string::npos) text = fmt::format("{:.{}f}", 0.0, decimals);
+    beside = fmt::format("{:.{}f}", error, decimals);
+  }
+  const bool is_lost = error > 0 && beside.find_first_not_of("0.") == std::string::npos;
+  return text + "±" + (is_lost ? significant(error, 1) : beside);
+}
+
 std::string digits_text(const std::string& digits, std::size_t most) {
   if (digits.size() <= most) return digits;
   // Three digits of the first fifteen; rounding may carry into one more place.

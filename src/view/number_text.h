@@ -12,6 +12,10 @@ std::string significant(double value, int digits = 3);
 // A logarithm: -0.24, -20.3, -1688.6, -190123, -4.30e+12. Requires a finite value.
 std::string logarithm(double value);
 
+// A value and its error, both to the same place: 1.72±0.05, 0.06±0.22; an error that would vanish keeps a digit:
+// 1.00±0.002.
+std::string with_error(double value, double error, int digits = 3);
+
 // A whole number given by its digits: itself up to `most` of them, otherwise rounded, 2.33e+13.
 std::string digits_text(const std::string& digits, std::size_t most);
 

@@ -101,6 +101,8 @@ Panel panel_of(const Curves& given, const std::vector<DrawnSeries>& series) {
   });
   for (Point& p : chart.points) {
     if (p.value && !std::isfinite(*p.value)) p.value.reset();
+    // Zero has no place on a logarithmic scale; the note says that it is one.
+    if (chart.scale == Scale::kLog && p.status == Status::kExactlyZero) p.value.reset();
   }
   Panel panel;
   panel.title = chart.title;

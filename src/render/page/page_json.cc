@@ -116,7 +116,9 @@ Json to_json(const Figure& figure, Json& datasets) {
   for (const Node& node : figure.nodes) {
     if (const auto* table = std::get_if<Table>(&node)) {
       const std::string id = fmt::format("{}-table-{}", figure.id, ++n_tables);
-      datasets[id] = to_json(dataset_of(*table));
+      Dataset data = dataset_of(*table);
+      if (data.title.empty()) data.title = figure.title;
+      datasets[id] = to_json(data);
       tables.push_back(id);
     }
     if (const auto* sentences = std::get_if<Sentences>(&node)) {

@@ -209,9 +209,11 @@ Dataset dataset_of(const Table& table) {
   data.rows.resize(table.rows.size());
   const auto add = [&](std::size_t c, const std::string& suffix, Kind kind, auto cell_of) {
     const TableColumn& column = table.columns[c];
-    std::string title = column.group.empty() || column.group == column.title ? column.title
-                        : column.title.empty()                               ? column.group
-                                               : fmt::format("{}, {}", column.group, column.title);
+    std::string title = column.title;
+    if (!column.group.empty() && column.group != column.title) {
+      const std::string_view between = column.title.empty() ? "" : column.group.ends_with('=') ? " " : ", ";
+      title = fmt::format("{}{}{}", column.group, between, column.title);
+    }
     if (!suffix.empty()) title = title.empty() ? suffix : fmt::format("{}: {}", title, suffix);
     data.columns.push_back({fmt::format("c{}{}", c, suffix), std::move(title), kind});
     for (std::size_t r = 0; r < table.rows.size(); ++r) data.rows[r].push_back(cell_of(table.rows[r][c]));

@@ -17,13 +17,13 @@ CurveGrid grid_of(const Curves& curves, const std::vector<Series>& series) {
   std::set<double> xs;
   std::map<std::string_view, std::map<double, const Point*>> by_series;
   std::vector<std::string_view> order;
-  std::set<std::string_view> levels;
+  std::set<std::string_view> references;  // something to compare with, for charts
   for (const Series& one : series) {
     order.emplace_back(one.name);
-    if (one.look == Series::Look::kLevel) levels.insert(one.name);
+    if (one.look == Series::Look::kReference) references.insert(one.name);
   }
   for (const Point& point : curves.points) {
-    if (levels.contains(point.series)) continue;
+    if (references.contains(point.series)) continue;
     if (!curves.sources.empty() && point.source != curves.sources.front()) continue;
     if (!std::isfinite(point.x)) continue;
     xs.insert(point.x);

@@ -74,11 +74,11 @@ void Screen::title(std::string_view title, std::string_view about) {
     line(paint(Colour::kBold, name) + (name.empty() ? "" : "  ") + paint(Colour::kDim, what));
     return;
   }
-  if (!name.empty()) {
-    const int width = std::min(display_width(name), options.width);
-    line(paint(Colour::kBold, fit(name, width, Align::kLeft, options.unicode)));
-  }
-  paragraph(about, Colour::kDim, name.empty() ? 0 : 2);
+  constexpr std::size_t kMostLines = 3;  // of a name from a file
+  auto parts = wrap(name, options.width, options.unicode);
+  parts.resize(name.empty() ? 0 : std::min(parts.size(), kMostLines));
+  for (const auto& part : parts) line(paint(Colour::kBold, part));
+  if (!what.empty()) paragraph(about, Colour::kDim, name.empty() ? 0 : 2);
 }
 
 void Screen::beside(std::string_view name, int width, Tone tone, std::string_view from_view, Colour colour) {

@@ -22,19 +22,19 @@ std::string number_text(const Number& number, const TableColumn& column, const S
   if (!number.value) return "-";
   const double value = *number.value;
   const bool is_whole = value == std::floor(value) && std::abs(value) < 1e15;
-  std::string text = column.kind == Kind::kLog10               ? logarithm(value)
+  std::string text = number.error                  ? screen.text(with_error(value, *number.error, column.digits))
+                     : column.kind == Kind::kLog10 ? logarithm(value)
                      : column.kind == Kind::kCount && is_whole ? fmt::format("{:.0f}", value)
                                                                : significant(value, column.digits);
   if (number.at_least) text.insert(0, ">=");
-  if (number.error) text += screen.text("±") + significant(*number.error, 2);
   return text;
 }
 
 // What stands beside a number: its range, what is said of it.
-std::string beside_number(const Number& number, const Screen& screen) {
+std::string beside_number(const Number& number, const TableColumn& column, const Screen& screen) {
   std::string text;
   if (number.low && number.high) {
-    const std::string from = significant(*number.low), to = significant(*number.high);
+    const std::string from = significant(*number.low, column.digits), to = significant(*number.high, column.digits);
     if (from != to) text = fmt::format("{}..{}", from, to);
   }
   if (!number.note.empty()) text += (text.empty() ? "" : " ") + screen.text(number.note);
@@ -84,15 +84,15 @@ class GridWriter {
   }
 
   void write() {
+    if (columns_.empty() && prose_) piece(0, 0);
     squeeze();
     const int labels = width_of(true, 0, columns_.size());
     for (std::size_t first = 0; first < columns_.size();) {
       std::size_t last = first;
       for (int used = labels; last < columns_.size();) {
-        std::size_t end = last;  // of the columns that stay together
-        while (columns_[end].with_next && end + 1 < columns_.size()) ++end;
+        const std::size_t end = end_of_unit(last, room() - labels + kGap);
         const int more = width_of(false, last, end + 1);
-        if (last > first && used + more > room()) break;
+        if (last > first && used + more - kGap > room()) break;
         used += more;
         last = end + 1;
       }
@@ -122,7 +122,7 @@ class GridWriter {
       const Cell& cell = table_.rows[r][c];
       main.add(cell_text(cell, column, screen_));
       const auto* number = std::get_if<Number>(&cell);
-      beside.add(number ? beside_number(*number, screen_) : "");
+      beside.add(number ? beside_number(*number, column, screen_) : "");
       const double fraction = number ? number->value.value_or(0) / std::max(largest, 1e-300) : 0;
       bars.add(column.kind == Kind::kShare ? bar(fraction, kBar, screen_.options.unicode) : "");
     }
@@ -144,8 +144,8 @@ class GridWriter {
   }
 
   int room() const {
-    constexpr int kProse = 30;  // at least, beside the columns
-    return prose_ ? std::max(20, screen_.options.width - kProse) : screen_.options.width;
+    const int prose = screen_.options.width < 80 ? 24 : 30;  // at least, beside the columns
+    return prose_ ? std::max(20, screen_.options.width - prose) : screen_.options.width;
   }
 
   // Of labels, or of the others, among these columns.
@@ -157,12 +157,32 @@ class GridWriter {
     return width;
   }
 
-  // Cuts the widest texts until the labels and the widest column fit.
+  // The last of the columns that stay together: a number and what is beside it, a group that has room.
+  std::size_t end_of_unit(std::size_t first, int room) const {
+    std::size_t end = first;
+    while (columns_[end].with_next && end + 1 < columns_.size()) ++end;
+    const std::string& name = columns_[first].group;
+    if (name.empty() || (first > 0 && columns_[first - 1].group == name)) return end;
+    std::size_t group = end;
+    while (group + 1 < columns_.size() && columns_[group + 1].group == name) ++group;
+    return width_of(false, first, group + 1) <= room ? group : end;
+  }
+
+  // Cuts the widest texts until the table fits; where it will be in pieces, until the labels leave room for others.
   void squeeze() {
-    const auto total = [&] { return width_of(true, 0, columns_.size()) + width_of(false, 0, columns_.size()) - kGap; };
+    int least = -kGap;
+    for (const TextColumn& column : columns_) {
+      least += kGap + (column.left && !column.dim ? std::min(column.width, kMinText) : column.width);
+    }
+    const bool in_pieces = table_.n_labels > 0 && least > room();
+    const auto total = [&] {
+      const int labels = width_of(true, 0, columns_.size());
+      return labels + (in_pieces ? room() / 2 : width_of(false, 0, columns_.size()) - kGap);
+    };
     while (total() > room()) {
       TextColumn* widest = nullptr;
       for (TextColumn& column : columns_) {
+        if (in_pieces && !column.is_label) continue;
         if (column.left && !column.dim && column.width > kMinText && (!widest || column.width > widest->width)) {
           widest = &column;
         }
@@ -270,7 +290,7 @@ void draw_records(const Table& table, std::size_t n_rows, Screen& screen) {
       const auto* text = std::get_if<std::string>(&cell);
       const auto* badge = std::get_if<Badge>(&cell);
       if (badge && !badge->text.empty()) screen.paragraph(badge->text, colour_of(badge->tone), 4);
-      if (text && table.columns[c].kind == Kind::kProse) {
+      if (text && !text->empty() && table.columns[c].kind == Kind::kProse) {
         screen.paragraph(*text, c == table.n_labels ? Colour::kPlain : Colour::kDim, 4);
       }
     }
