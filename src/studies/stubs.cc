@@ -5,8 +5,6 @@ namespace rankfall {
 View bounds_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
 View lowrank_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
 View layer_costs_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
-View audit_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
-View agreement_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
 View tokens_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
 View doctor_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
 
