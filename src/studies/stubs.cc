@@ -4,6 +4,5 @@ namespace rankfall {
 
 View bounds_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
 View lowrank_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
-View layer_costs_view(const Result& result, const ViewOptions& options) { return plain_view(result, options); }
 
 }  // namespace rankfall
