@@ -24,8 +24,7 @@ struct Series {
   enum class Look {
     kNumbered,   // a colour of its own, by number
     kOrdered,    // a colour between those of the first and the last: curves that have an order
-    kReference,  // grey and dashed: something to compare with
-    kLevel,      // the same, at one height for every x: words say it in a terminal, not a column
+    kReference,  // grey and dashed, something to compare with: drawn, and no column in a terminal
     kTotal,      // of stacked bars their whole height: a column in a terminal, and nothing to draw
   };
   std::string name, title;  // the name is what points say

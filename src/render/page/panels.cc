@@ -52,7 +52,6 @@ DrawnSeries looks_of(const Series& series, std::size_t n_ordered) {
       out.shape = kShapes.at(number % kShapes.size());
       break;
     case Series::Look::kTotal:  // not drawn
-    case Series::Look::kLevel:
     case Series::Look::kReference:
       out.colour = kColours.back();
       out.dash = kReferenceDashes.at(number % kReferenceDashes.size());

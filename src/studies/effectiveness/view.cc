@@ -154,7 +154,7 @@ Curves accuracy_curves(const RowGroup& group, const Rows& rows, Figure& figure) 
     if (!row) continue;
     const std::string name(level.words);
     for (const double x : {0.0, longest}) {
-      add(*row, x, {name, name, 0, Series::Look::kLevel});
+      add(*row, x, {name, name, 0, Series::Look::kReference});
       curves.points.back().low = curves.points.back().high = std::nullopt;
     }
   }

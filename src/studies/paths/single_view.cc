@@ -43,8 +43,7 @@ void add_quartiles(const RowGroup& group, std::initializer_list<QuartileSeries> 
     for (auto& [length, point] : points) curves.points.push_back(std::move(point));
     const std::string name(drawn.series);
     if (points.empty() || std::ranges::find(figure.series, name, &Series::name) != figure.series.end()) continue;
-    const auto look = name == "published" ? Series::Look::kReference : Series::Look::kNumbered;
-    figure.series.push_back({name, name, figure.series.size(), look});
+    figure.series.push_back({name, name, figure.series.size()});
   }
   if (curves.points.empty()) return;
   curves.title = group.name() + ": " + curves.title;
