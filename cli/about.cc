@@ -8,10 +8,9 @@
 #include "cli/streams.h"
 #include "cli/usage_errors.h"
 #include <rankfall/error.h>
-#include <rankfall/model.h>
 #include <rankfall/version.h>
 
-// What people type before they know the command: help, version, models.
+// What people type before they know the command: help and version.
 
 namespace rankfall::cli {
 namespace {
@@ -38,29 +37,7 @@ void show_help(CLI::App& app, const std::string& word) {
   throw Error(ErrorKind::kUsage, unknown_command(app, word));
 }
 
-std::string model_list() {
-  std::string out = "Released architectures with random weights, drawn from --seed:\n";
-  for (const std::string& name : preset_names()) {
-    const auto sizes = open_model(name + "@init", 0).network.sizes;
-    out += fmt::format("  {:<18} {:>2} layers of {:>2} heads, width {}\n", name + "@init", sizes.n_blocks,
-                       sizes.n_heads, sizes.d_model);
-  }
-  out +=
-      "Also accepted as MODEL:\n"
-      "  DIR                trained weights: a directory with config.json and model.safetensors,\n"
-      "                     as `hf download openai-community/gpt2 --local-dir gpt2` makes it\n"
-      "  DIR@init           the architecture of its config.json with random weights\n"
-      "  san:layers=12,heads=12,dim=768,...\n"
-      "                     an architecture described by a few numbers\n";
-  return out;
-}
-
 }  // namespace
-
-void bind_models(CLI::App& sub) {
-  sub.footer("Example:\n  rankfall models");
-  sub.callback([] { write_stdout(model_list()); });
-}
 
 void bind_help(CLI::App& sub) {
   auto word = std::make_shared<std::string>();

@@ -21,6 +21,7 @@ void bind_parity(CLI::App& command);
 void bind_tokens(CLI::App& command);
 void bind_bench(CLI::App& command);
 void bind_doctor(CLI::App& command);
+void bind_metrics(CLI::App& command);
 void bind_models(CLI::App& command);
 void bind_help(CLI::App& command);
 void bind_version(CLI::App& command);
@@ -57,6 +58,7 @@ constexpr Command kCommands[] = {
     {"capture", "Write hidden states and attentions as safetensors", kStates, bind_capture},
     {"parity", "Compare states and attentions with those of another implementation", kStates, bind_parity},
     {"tokens", "Show how a text is tokenised", kStates, bind_tokens},
+    {"metrics", "List the metrics of results, with formula and meaning", kHelp, bind_metrics},
     {"models", "List the models that commands accept", kHelp, bind_models},
     {"bench", "Measure speed as a share of this machine's matrix-product peak", kHelp, bind_bench},
     {"doctor", "Check this machine and build, and whether results are reproducible", kHelp, bind_doctor},

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <rankfall/metric_info.h>
 #include <rankfall/model.h>
 #include <rankfall/version.h>
 
@@ -133,10 +134,19 @@ void add_values(const CLI::Option& option, std::vector<std::string>& out) {
   out.insert(out.end(), choices.begin(), choices.end());
   const std::string type = option.get_type_name();
   const auto names = [&](const char* kind) { return type.find(kind) != std::string::npos; };
+  const std::string positional = option.get_name(true, false);
+  if (positional == "WORD") return;
+  if (positional == "METRIC") {
+    for (const MetricInfo& info : all_metric_infos()) {
+      if (info.members.empty()) out.push_back(info.name);
+      out.insert(out.end(), info.members.begin(), info.members.end());
+    }
+    return;
+  }
   if (choices.empty() && (option.get_positional() || names("FILE") || names("DIR") || names("PATH"))) {
     out.emplace_back("FILES");
   }
-  if (option.get_name(true, false) == "MODEL") {
+  if (positional == "MODEL") {
     for (const std::string& preset : preset_names()) out.push_back(preset + "@init");
   }
 }

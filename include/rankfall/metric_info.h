@@ -14,7 +14,7 @@ namespace rankfall {
 
 // The numbers a metric may have, and so the axis it is drawn on.
 enum class MetricAxis {
-  kShare,     // 0 to 1, as a rule: bars of different models are comparable
+  kShare,     // 0 to 1, as a rule, and drawn on 0 to 1, so that bars of different models are comparable
   kLog10,     // a logarithm to base 10
   kCount,     // a whole number
   kPositive,  // 0 or more

@@ -41,6 +41,13 @@ RANKFALL_API Model open_model(std::string_view spec, std::uint64_t seed, const O
 // Names that open_model takes with "@init".
 RANKFALL_API std::vector<std::string> preset_names();
 
+// A family of models, by the model_type in config.json, and the other entries of it that have no default.
+struct FamilyInfo {
+  std::string model_type;
+  std::vector<std::string> config;
+};
+RANKFALL_API std::vector<FamilyInfo> family_infos();
+
 // The network that a config.json describes; `where` names it in errors. Throws Error(kInput).
 RANKFALL_API Network network_from_config(std::string_view json, std::string_view where);
 

@@ -44,6 +44,13 @@ struct TableOptions {
 // residuals, and a plain table of what has no layer. Names are made harmless for a terminal.
 RANKFALL_API std::string to_table(const Result& result, const TableOptions& options = {});
 
+// A list for people: names with explanations beside them, wrapped to the width; a line without an explanation is a
+// heading. Without Unicode the signs of formulas are spelled out. For text of our own, not for names from outside.
+struct ExplainedName {
+  std::string name, explanation;
+};
+RANKFALL_API std::string to_list(const std::vector<ExplainedName>& lines, const TableOptions& options = {});
+
 // Text with pieces from outside, fit for a terminal: whatever could control or confuse it (escape sequences, control
 // characters other than the end of a line, text-direction overrides, bytes that are not UTF-8) is spelled out as \xNN
 // or \u{N}.

@@ -19,6 +19,9 @@ struct Piece {
   std::int32_t id = 0;
 };
 
+// The files that a family's tokenizer is read from: "vocab.txt or tokenizer.json".
+RANKFALL_API std::string tokenizer_files(std::string_view family);
+
 // Text to token ids, as a model was trained with. Bytes that are not UTF-8 count as U+FFFD. Special tokens written out
 // in the text ("[MASK]") are recognised. Thread-safe: read-only.
 class RANKFALL_API Tokenizer {

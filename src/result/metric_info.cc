@@ -242,31 +242,31 @@ const std::vector<Group>& groups() {
             "paths"},
            {"path.share.projection", "share of a path", "<Y_path,Y> / ‖Y‖²", kShare, "paths"},
            {"path.*.relative_residual.composite", "relative residual of the *", "‖res M‖ / ‖M‖, composite norm, M = *",
-            kShare, "paths", "", kMatrices},
-           {"path.*.rank1_distance", "distance from rank 1 of the *", "σ₂(M) / σ₁(M), M = *", kShare, "paths", "",
+            kPositive, "paths", "", kMatrices},
+           {"path.*.rank1_distance", "distance from rank 1 of the *", "σ₂(M) / σ₁(M), M = *", kPositive, "paths", "",
             kMatrices},
            {"path.*.rank1_remainder.composite", "remainder beside rank 1 of the *",
-            "‖M − σ₁ u v^T‖ / ‖M‖, composite norm, M = *", kShare, "paths", "", kMatrices},
+            "‖M − σ₁ u v^T‖ / ‖M‖, composite norm, M = *", kPositive, "paths", "", kMatrices},
            {"path.attention_reversed.rank1_remainder_f32.composite",
             "remainder beside rank 1 by a float32 decomposition, in the published order",
-            "‖M − σ₁ u v^T‖ / ‖M‖, composite norm, M = P₁ ··· Pₖ", kShare, "paths"},
+            "‖M − σ₁ u v^T‖ / ‖M‖, composite norm, M = P₁ ··· Pₖ", kPositive, "paths"},
            {"rerun.relative_residual.composite", "relative residual of a path run as a network of its own",
-            "‖res Z‖ / ‖Z‖, composite norm, Z the output of the path's own network", kShare, "paths"},
+            "‖res Z‖ / ‖Z‖, composite norm, Z the output of the path's own network", kPositive, "paths"},
            {"rerun.cosine", "cosine between a path run by itself and its frozen term",
             "<Z, LN(Y_path)> / (‖Z‖ ‖LN(Y_path)‖)", kSigned, "paths"},
            {"rerun.cosine_residual", "cosine between the residuals of a path run by itself and of its frozen term",
             "<res Z, res LN(Y_path)> / (‖res Z‖ ‖res LN(Y_path)‖)", kSigned, "paths"},
            {"rerun.attention_distance", "distance between a path's own and frozen attention",
-            "mean over rows of ½ ‖P_path − P_own‖₁", kShare, "paths"},
+            "mean over rows of ½ ‖P_path − P_own‖₁", kPositive, "paths"},
        }},
       {"tokens",
        {
            {"token.share.residual", "share of an input token in an output token's deviation from the mean",
-            "<Y_t, res X_t> / ‖res X_t‖², Y_t from the input token by paths of length k", kShare, "paths"},
+            "<Y_t, res X_t> / ‖res X_t‖², Y_t from the input token by paths of length k", kSigned, "paths"},
            {"token.share.projection", "share of an input token in an output token",
-            "<Y_t, X_t> / ‖X_t‖², Y_t from the input token by paths of length k", kShare, "paths"},
+            "<Y_t, X_t> / ‖X_t‖², Y_t from the input token by paths of length k", kSigned, "paths"},
            {"token.reach", "attention of an output token to an input token along paths",
-            "mean over paths of length k of their attention P_path", kShare, "paths"},
+            "mean over paths of length k of their attention P_path", kPositive, "paths"},
        }},
       {"bounds",
        {
@@ -354,13 +354,13 @@ const std::vector<Group>& groups() {
        }},
       {"published figures",
        {
-           {"published.value", "relative residual as published", "", kShare, "measure@layer"},
+           {"published.value", "relative residual as published", "", kPositive, "measure@layer"},
            {"published.deviation", "distance from the published value",
             "(published − mean) / deviation over seeds; of one draw, and of counts, the difference", kSigned,
             "measure@layer counts"},
-           {"published.agreement", "share of published points that agree", "", kShare, "measure"},
-           {"published.proportion", "share of all paths as published", "", kShare, "counts"},
-           {"published.rank1_remainder.composite", "remainder beside rank 1 as published", "", kShare, "paths"},
+           {"published.agreement", "share of published points that agree", "", kPositive, "measure"},
+           {"published.proportion", "share of all paths as published", "", kPositive, "counts"},
+           {"published.rank1_remainder.composite", "remainder beside rank 1 as published", "", kPositive, "paths"},
            {"agreement.criterion", "criterion of agreement with a figure", "", kText, "agreement"},
            {"agreement.verdict", "whether a figure agrees, and the value that decides", "", kPositive, "agreement"},
            {"agreement.evidence", "evidence for the verdict", "", kText, "agreement"},
@@ -499,7 +499,11 @@ const std::vector<MetricPlaceholder>& metric_placeholders() {
       one.name = members.placeholder;
       for (const Member& member : members.all) {
         const auto text = [](std::string_view view) { return std::string(view); };
-        one.members.push_back({text(member.name), text(member.words), text(member.formula), to_tex(member.formula),
+        // "composite norm √(...)" stands in a sentence; beside its words the formula alone is enough.
+        std::string_view formula = member.formula;
+        if (formula.starts_with(member.words)) formula.remove_prefix(member.words.size());
+        formula.remove_prefix(std::min(formula.find_first_not_of(' '), formula.size()));
+        one.members.push_back({text(member.name), text(member.words), text(formula), to_tex(formula),
                                text(member.measured), to_tex(member.measured)});
       }
     }

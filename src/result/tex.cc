@@ -72,7 +72,10 @@ class TexWriter {
       return put("^{" + inside() + "}");
     }
     if (rest_.starts_with("C(L,k)")) return replace("C(L,k)", "\\binom{L}{k}");
-    if (rest_.starts_with("log10")) return replace("log10", "\\log_{10} ");
+    if (rest_.starts_with("log10")) {
+      rest_.remove_prefix(std::string_view("log10").size());
+      return put_word("\\log_{10} ");
+    }
     if (const Sign* sign = find_sign(kSigns, rest_)) return replace(sign->first, sign->second);
     if (find_sign(kSubscripts, rest_)) return subscripts();
     const char c = rest_[0];
@@ -89,9 +92,14 @@ class TexWriter {
     }
   }
 
-  void put(std::string_view tex) {
+  // A word that TeX knows; a sentence may have it, too.
+  void put_word(std::string_view tex) {
     flush();
     out_ += tex;
+  }
+
+  void put(std::string_view tex) {
+    put_word(tex);
     has_signs_ = true;
   }
 
@@ -144,7 +152,7 @@ class TexWriter {
     const auto at = formula_.size() - rest_.size();
     const std::string name = taken();
     const auto* known = std::ranges::find(kWords, name, &Sign::first);
-    if (known != kWords.end()) return put(known->second);
+    if (known != kWords.end()) return put_word(known->second);
     const bool article = name == "a" && rest_.size() > 2 && rest_[0] == ' ' && is_letter(rest_[2]);
     if (name.size() == 1 && !article) {
       flush();

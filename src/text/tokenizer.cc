@@ -115,6 +115,11 @@ constexpr FamilyTokens kFamilies[] = {
      {"<s>", "</s>", "<unk>", "<sep>", "<pad>", "<cls>", "<mask>", "<eop>", "<eod>"}},
 };
 
+const FamilyTokens* find_family(std::string_view name) {
+  const auto* found = std::ranges::find(kFamilies, name, &FamilyTokens::family);
+  return found == std::end(kFamilies) ? nullptr : found;
+}
+
 // tokenizer_config.json, or an empty one.
 Config settings_of(const fs::path& directory) {
   const fs::path path = directory / "tokenizer_config.json";
@@ -262,25 +267,22 @@ TokenizerParts open_parts(const fs::path& directory) {
   }
   const Config config(read_json_file(config_file), config_file.string(), ErrorKind::kInput);
   const std::string name = config.text("model_type");
-  const auto* family = std::ranges::find_if(kFamilies, [&](const FamilyTokens& f) { return f.family == name; });
-  if (family == std::end(kFamilies)) {
+  const FamilyTokens* family = find_family(name);
+  if (!family) {
     if (is_there(fast)) return read_tokenizer_json(fast);
     throw input_error(
         fmt::format("{}: the family {} has no supported tokenizer; token ids from another one can be given instead "
                     "(--ids)",
                     config_file.string(), in_quotes(name)));
   }
-  const char* expected = "";
   switch (family->files) {
     case FileKind::kWordPiece:
       if (is_there(directory / "vocab.txt")) return open_wordpiece(directory, *family);
-      expected = "vocab.txt";
       break;
     case FileKind::kBytePair:
       if (is_there(directory / "vocab.json") && is_there(directory / "merges.txt")) {
         return open_byte_pairs(directory, *family);
       }
-      expected = "vocab.json with merges.txt";
       break;
     case FileKind::kSentencePiece:
       for (const char* file : {"spiece.model", "tokenizer.model"}) {
@@ -292,16 +294,24 @@ TokenizerParts open_parts(const fs::path& directory) {
           if (family->family != "llama" || !is_there(fast)) throw;
         }
       }
-      expected = "spiece.model or tokenizer.model";
       break;
   }
   if (is_there(fast)) return read_tokenizer_json(fast);
-  throw input_error(
-      fmt::format("{}: has no tokenizer; expected {} or tokenizer.json for the family {}. Without one give --ids",
-                  directory.string(), expected, name));
+  throw input_error(fmt::format("{}: has no tokenizer; expected {} for the family {}. Without one give --ids",
+                                directory.string(), tokenizer_files(name), name));
 }
 
 }  // namespace
+
+std::string tokenizer_files(std::string_view family) {
+  constexpr std::string_view kAny = "tokenizer.json";
+  const FamilyTokens* found = find_family(family);
+  if (!found) return std::string(kAny);
+  const char* own = found->files == FileKind::kWordPiece  ? "vocab.txt"
+                    : found->files == FileKind::kBytePair ? "vocab.json with merges.txt"
+                                                          : "spiece.model or tokenizer.model";
+  return fmt::format("{} or {}", own, kAny);
+}
 
 // Cuts at special pieces; at one place the longest counts.
 void encode_text(const TokenizerParts& parts, std::string_view text, Pieces& out) {

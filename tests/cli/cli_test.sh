@@ -339,6 +339,12 @@ if [[ -x $(dirname "$rankfall")/rankfall-train ]]; then
   check "train on no text" 3 "" -- train memorize -o "$dir/memory2" --quick --quiet --text "$dir/none" --vocab "$dir"
   check "circle" 0 -- circle -o "$dir/circle" --quick --epochs 2 --dim 8 --steps 5 --quiet
   expect "tracks as rows" grep -q ',track.x,' "$dir/circle/circle.csv"
+  names=$(awk -F, 'NR == 1 { while ($(++c) != "metric"); next } { print $c }' "$dir/circle/circle.csv" | sort -u)
+  expect "several metrics" test "$(wc -l <<< "$names")" -gt 5
+  for name in $names; do
+    check "$name of circle is a known metric" 0 -- metrics "$name"
+    expect "$name is written by it" grep -qE '^  written by .*circle' "$dir/out"
+  done
   check "no such task" 2 "expected sort, hull, memorize or circle" -- train knit -o "$dir/x"
   check "train's own help" 0 -- train --help
   expect "with its options" grep -q -- --as-published "$dir/out"

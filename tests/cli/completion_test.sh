@@ -47,6 +47,7 @@ expect "words that readline breaks" "init" "$(offer 'rankfall measure bert-base@
 expect "folders, which readline marks" "models" "$(offer 'rankfall measure mod')"
 expect "names with blanks" "text one.txt" "$(offer 'rankfall measure --text text\ o')"
 expect "a text that is no file" "" "$(offer 'rankfall report some.json --title ')"
+expect "metrics" "cosine.mean cosine.mean_abs" "$(offer 'rankfall metrics cosine.')"
 expect "shells" "bash fish zsh" "$(offer 'rankfall completion ')"
 expect "nothing" "" "$(offer 'rankfall nonsense --x')"
 if "$rankfall" train --help > /dev/null 2>&1; then

@@ -46,6 +46,36 @@ done
 check "models" 0 -- models
 expect "presets" grep -qE '^  bert-base@init +12 layers of 12 heads, width 768$' "$dir/out"
 expect "and how to get trained ones" grep -q 'hf download' "$dir/out"
+expect "families with what they need" grep -qE '^  gpt2 +n_embd, n_layer, n_head, vocab_size; for --text vocab.json' "$dir/out"
+expect "kinds of attention" grep -qE '^  nystrom +nystrom:m=64$' "$dir/out"
+check "models with a word" 0 -- models GPT2
+expect "has it" grep -q '^  gpt2-medium@init ' "$dir/out"
+expect "and no other" bash -c '! grep -q bert "$1"' - "$dir/out"
+check "models with a mistyped word" 2 "has 'nystrm' in it; did you mean 'nystrom'\?" -- models nystrm
+
+# Metrics.
+fits() { expect "$1 fits 100 columns" bash -c '[[ $(LC_ALL=C.UTF-8 wc -L < "$1") -le 100 ]]' - "$dir/out"; }
+check "metrics" 0 -- metrics
+fits "the list"
+expect "by group" grep -qx 'exact residual' "$dir/out"
+expect "with words and formula" grep -qE '^  rank.stable +stable rank: ' "$dir/out"
+LC_ALL=C "$rankfall" metrics > "$dir/out"
+expect "are plain ASCII" bash -c '! LC_ALL=C grep -q "[^ -~]" "$1"' - "$dir/out"
+fits "the plain list"
+check "metrics of a group" 0 -- metrics COSINE
+expect "has its members" grep -q '^  cosine.mean_abs ' "$dir/out"
+expect "and no others" bash -c '! grep -q rank.stable "$1"' - "$dir/out"
+check "one metric" 0 -- metrics growth_factor
+expect "its mean" grep -qE '^  mean +mean of the logarithms' "$dir/out"
+expect "its studies" grep -qE '^  written by +collapse per layer$' "$dir/out"
+check "a member of a family" 0 -- metrics log10_bound.T2.2
+expect "its own formula" grep -qE '^  formula +log10 \(4 s beta' "$dir/out"
+check "a family" 0 -- metrics minimal_residual_lower
+expect "its members" grep -q '^  minimal_residual_lower.inf ' "$dir/out"
+check "a mistyped metric" 2 "no metric has 'rank.stabel' .*; did you mean 'rank.stable'\?" -- metrics rank.stabel
+check "a metric that would control a terminal" 2 'no metric has .*x1b' -- metrics $'\e[31m'
+"$rankfall" metrics --markdown > "$dir/metrics.md"
+expect "docs/metrics.md is up to date (rankfall metrics --markdown > docs/metrics.md)" diff "$dir/metrics.md" "$(dirname -- "${BASH_SOURCE[0]}")/../../docs/metrics.md"
 
 # Options and their values.
 check "a mistyped option" 2 "unknown option '--varient'; did you mean '--variant'\?" -- measure --varient san

@@ -185,5 +185,24 @@ TEST(ModelSpec, ADirectoryAtInitHasItsNetworkAndDrawnWeights) {
   EXPECT_THROW(open_model("bert-tiny@init", 1, {.n_blocks = 0}), Error);
 }
 
+// What family_infos says a config.json must have is enough, and none of it can be left out.
+TEST(Families, NeedTheEntriesTheyName) {
+  EXPECT_EQ(family_infos().size(), 13U);
+  for (const FamilyInfo& family : family_infos()) {
+    const auto config_without = [&](const std::string& missing) {
+      std::string json = R"({"model_type": ")" + family.model_type + '"';
+      for (const std::string& entry : family.config) {
+        if (entry != missing) json += ", \"" + entry + "\": 16";
+      }
+      return json + "}";
+    };
+    EXPECT_NO_THROW(network_from_config(config_without(""), "config.json")) << family.model_type;
+    for (const std::string& entry : family.config) {
+      EXPECT_THROW(network_from_config(config_without(entry), "config.json"), Error)
+          << family.model_type << " " << entry;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rankfall

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <rankfall/metric_info.h>
 #include <rankfall/report.h>
 
 namespace rankfall {
@@ -19,6 +20,37 @@ TEST(ScreenText, IsHarmless) {
 TEST(ScreenText, SpellsOutItsSigns) {
   EXPECT_EQ(screen_text("√(‖·‖₁ ‖·‖∞) → 2", false), "sqrt(||.||_1 ||.||_inf) -> 2");
   EXPECT_EQ(screen_text("日\xff", false), "\\u{65e5}\\xff");
+}
+
+// No sign of a formula was forgotten.
+TEST(ScreenText, SpellsOutEveryMetric) {
+  for (const MetricInfo& info : all_metric_infos()) {
+    for (const std::string& name : info.members.empty() ? std::vector{info.name} : info.members) {
+      const MetricInfo one = metric_info(name);
+      const std::string text = screen_text(one.words + one.formula, false);
+      EXPECT_EQ(text.find("\\u{"), std::string::npos) << name << ": " << text;
+    }
+  }
+}
+
+TEST(ToList, FitsTheWidth) {
+  TableOptions options;
+  options.unicode = false;
+  options.width = 50;
+  const std::vector<ExplainedName> lines = {{"Heading", ""},
+                                            {"a", "‖X‖ is the norm of a matrix with a long explanation"},
+                                            {std::string(40, 'n'), "long"},
+                                            {"Next", ""},
+                                            {"bcd", "short"}};
+  EXPECT_EQ(to_list(lines, options),
+            "Heading\n"
+            "  a    ||X|| is the norm of a matrix with a long\n"
+            "       explanation\n"
+            "  nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn\n"
+            "       long\n"
+            "\n"
+            "Next\n"
+            "  bcd  short\n");
 }
 
 TEST(DisplayWidth, CountsColumns) {

@@ -95,6 +95,7 @@ TEST(Tex, SpellsOutSigns) {
   EXPECT_EQ(to_tex("log10 (P_path > eps)"), R"(\log_{10} (P_{\mathrm{path}} \gt \varepsilon))");
   EXPECT_EQ(to_tex("L H / (H+1)"), "L H / (H+1)");
   EXPECT_EQ(to_tex("share of right answers"), "");  // a sentence
+  EXPECT_EQ(to_tex("fit of log cost over log n"), "");
   EXPECT_EQ(to_tex(""), "");
   EXPECT_EQ(to_tex("√("), R"(\sqrt{})");
 }

@@ -20,6 +20,12 @@ std::vector<std::string> texts(const Tokenizer& tokenizer, std::string_view text
   return out;
 }
 
+TEST(Tokenizer, FilesByFamily) {
+  EXPECT_EQ(tokenizer_files("bert"), "vocab.txt or tokenizer.json");
+  EXPECT_EQ(tokenizer_files("gpt2"), "vocab.json with merges.txt or tokenizer.json");
+  EXPECT_EQ(tokenizer_files("camembert"), "tokenizer.json");
+}
+
 TEST(Tokenizer, SpecialTokensInTheText) {
   const auto bert = Tokenizer::open(std::string(RANKFALL_TEST_DATA) + "/tokenizers/bert-uncased");
   EXPECT_THAT(texts(*bert, "x [SEP]x[CLS] "), ElementsAre("x", "[SEP]", "x", "[CLS]"));
