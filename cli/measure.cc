@@ -37,9 +37,9 @@ std::vector<std::string> shown_metrics(const std::vector<std::string>& asked) {
 }
 
 // Those that are measured only when asked for.
-std::vector<MetricView> views_of(const MeasureOptions& options) {
+std::vector<MetricView> views_of(const MeasureOptions& options, bool compare) {
   const std::vector<std::string> asked = shown_metrics(options.metrics);
-  std::vector<MetricView> views;
+  std::vector<MetricView> views = {{"published.", compare, "--compare-published"}};
   for (const MetricName& metric : metric_names()) {
     if (metric.by_default || !metric.members.empty()) continue;
     const bool chosen = std::ranges::find(asked, metric.name) != asked.end();
@@ -54,7 +54,7 @@ void run(MeasureCommand& command) {
   if (command.residual == "minimiser") options.metrics.emplace_back("minimiser");
   options.variants = chosen_variants(command.study.variants);
 
-  StudyCommand study{"measure", options.variants, views_of(options)};
+  StudyCommand study{"measure", options.variants, views_of(options, command.compare)};
   study.table.metrics = shown_metrics(options.metrics);
   if (command.residual == "minimiser") {  // of the others csv and json have more
     study.table.metrics = {"relative_residual.composite", "relative_minimal_residual.composite",

@@ -82,6 +82,7 @@ void run(PathsCommand& command) {
   StudyCommand study{"paths",
                      options.variants,
                      {{"reconstruction_error", sums, "--lengths"},
+                      {"published.", options.as_published && options.n_draws > 0, "--as-published"},
                       {"paths.gram.", options.interference, "--interference"},
                       {"paths.", sums, "--lengths"},
                       {"head.", options.heads, "--heads"},

@@ -4,10 +4,10 @@
 
 #include "analysis/collapse_rows.h"
 #include "analysis/driver.h"
-#include "result/averaging.h"
 #include "result/manifest.h"
 #include <rankfall/collapse.h>
 #include <rankfall/error.h>
+#include <rankfall/metric_info.h>
 
 namespace rankfall {
 namespace {

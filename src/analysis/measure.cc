@@ -10,11 +10,11 @@
 #include "analysis/driver.h"
 #include "analysis/measure_observer.h"
 #include "analysis/metrics.h"
-#include "result/averaging.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
 #include <rankfall/forward.h>
 #include <rankfall/measure.h>
+#include <rankfall/metric_info.h>
 
 namespace rankfall {
 namespace {

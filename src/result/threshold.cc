@@ -10,6 +10,8 @@
 
 #include "result/summary.h"
 #include <rankfall/error.h>
+#include <rankfall/metric_info.h>
+#include <rankfall/suggestion.h>
 #include <rankfall/threshold.h>
 
 namespace rankfall {
@@ -166,6 +168,32 @@ std::optional<double> comparable(const Row& row) {
 }
 
 }  // namespace
+
+void check_decidable(const Threshold& threshold, std::string_view command, const std::vector<std::string>& variants) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", to_string(threshold), why));
+  };
+  const auto info = find_metric(threshold.metric);
+  const MetricUse* use = info && info->axis != MetricAxis::kText ? info->use_in(command) : nullptr;
+  if (!use) {
+    std::vector<std::string> names, all;
+    for (const MetricInfo& known : metrics_of(command)) {
+      if (known.axis == MetricAxis::kText) continue;
+      names.push_back(known.name);
+      all.push_back(known.name);
+      all.insert(all.end(), known.members.begin(), known.members.end());
+    }
+    refuse(fmt::format("{} has no metric '{}'; it has {}{}", command, threshold.metric, fmt::join(names, ", "),
+                       did_you_mean(threshold.metric, all)));
+  }
+  if (!use->has_layer && (threshold.layer || threshold.last_layer)) {
+    refuse("the rows of this metric have no layer; leave out '@'");
+  }
+  if (threshold.variant.empty() || std::ranges::find(variants, threshold.variant) != variants.end()) return;
+  refuse(variants.empty() ? fmt::format("{} has no variants; leave out '{}:'", command, threshold.variant)
+                          : fmt::format("there is no variant '{}'; there are {}{}", threshold.variant,
+                                        fmt::join(variants, ", "), did_you_mean(threshold.variant, variants)));
+}
 
 std::vector<Row> violations(const Threshold& threshold, const Result& result) {
   Rows rows = summary_rows(result);

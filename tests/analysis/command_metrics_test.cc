@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/metrics.h"
 #include "registered.h"
 #include <rankfall/bench.h>
 #include <rankfall/bounds.h>
@@ -38,6 +39,24 @@ TEST(CommandMetrics, AConditionThatNoResultDecidesIsRefused) {
   EXPECT_THAT(refusal("full:loss>1", "effectiveness", {}), HasSubstr("has no variants"));
   EXPECT_EQ(refusal("san:growth_factor@2>1", "collapse", {"full", "san"}), "");
   EXPECT_EQ(refusal("rank.stable@1>3", "measure", {}), "");
+}
+
+// What `measure` can compute is what the registry says of it.
+TEST(CommandMetrics, ThoseOfMeasureAreThoseOfTheRegistry) {
+  std::set<std::string> computed, registered;
+  for (const Metric& metric : all_metrics()) {
+    computed.insert(metric.name);
+    const MetricInfo info = metric_info(metric.name);
+    ASSERT_TRUE(info.use_in("measure")) << metric.name;
+    EXPECT_EQ(info.use_in("measure")->has_head, is_per_head(metric)) << metric.name;
+    EXPECT_TRUE(!metric.floor_by || find_metric(metric.floor_by)) << metric.name;
+  }
+  for (const MetricInfo& info : metrics_of("measure")) {
+    if (info.group == "published figures") continue;
+    if (info.members.empty()) registered.insert(info.name);
+    registered.insert(info.members.begin(), info.members.end());
+  }
+  EXPECT_EQ(computed, registered);
 }
 
 // Every metric that rows with values have can be asked for, with a layer exactly where rows have one.
