@@ -42,7 +42,8 @@ View view_of(const Result& result, const ViewOptions& options) {
   // Rows that are not what the study writes.
   if (view.figures.empty()) view = plain_view(result, options);
   if (view.figures.empty()) {
-    view.notes.emplace_back(result.rows.empty() ? "The result has no rows." : "The result has no row of these metrics.");
+    view.notes.emplace_back(result.rows.empty() ? "The result has no rows."
+                                                : "The result has no row of these metrics.");
   }
   if (view.about.empty()) view.about = input_words(result.manifest);
   return view;
