@@ -25,7 +25,7 @@ READERS = {  # what of the tree a target is about
     "result": ["src/report/json_reader.cc"],
     "safetensors": ["src/io/safetensors.cc", "src/io/safetensors_header.cc"],
     "settings": ["src/train/settings.cc"],
-    "spec": ["src/model/model_spec.cc", "src/model/attention_choice.cc", "src/result/threshold.cc"],
+    "spec": ["src/model/model_spec.cc", "src/model/attention/kinds.cc", "src/result/threshold.cc"],
     "task": ["src/analysis/task_file.cc"],
     "text": ["src/input/text_source.cc"],
     "tokenizer": ["src/text/"],

@@ -58,41 +58,6 @@ struct Mask {
 
   bool operator==(const Mask&) const = default;
   bool is_complete() const { return !causal && window == 0; }
-  bool allows(Index query, Index key, Index n_tokens) const {
-    return allows_place(query, key) || (may_follow(query, key) && draws(query / block, key / block, n_tokens));
-  }
-
-  // The parts of `allows`: what does not depend on draws, causality alone, ...
-  bool allows_place(Index query, Index key) const {
-    const Index distance = query < key ? key - query : query - key;
-    return may_follow(query, key) && (window == 0 || distance <= window || query < global || key < global);
-  }
-  bool may_follow(Index query, Index key) const { return !causal || key <= query; }
-  // ... and whether a block of keys is drawn for a block of queries: lots are drawn among the blocks that are neither
-  // later (of a causal mask) nor wholly global nor within the window, which counts in whole blocks; the `random` lowest
-  // win.  Cost: O(n_tokens / block).
-  bool draws(Index query_block, Index key_block, Index n_tokens) const {
-    if (random == 0 || !may_draw(query_block, key_block)) return false;
-    const std::uint64_t mine = lot(query_block, key_block);
-    Index n_lower = 0;
-    for (Index other = 0; other * block < n_tokens && n_lower < random; ++other) {
-      if (may_draw(query_block, other) && lot(query_block, other) < mine) ++n_lower;
-    }
-    return n_lower < random;
-  }
-  bool may_draw(Index query_block, Index key_block) const {
-    const Index distance = query_block < key_block ? key_block - query_block : query_block - key_block;
-    return window > 0 && may_follow(query_block, key_block) && distance > window / block &&
-           (key_block + 1) * block > global;
-  }
-  // splitmix64's finaliser of all three, which no two blocks of keys share.
-  std::uint64_t lot(Index query_block, Index key_block) const {
-    std::uint64_t z = seed * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(query_block) * 0xd1342543de82ef95U +
-                      static_cast<std::uint64_t>(key_block + 1) * 0xaf251af3b0f025b5U;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  }
 };
 
 // How the weights P of a head come from its queries and keys, with z the logits (scaled, positions included). The last

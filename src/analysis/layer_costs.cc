@@ -14,7 +14,7 @@
 #include "base/machine.h"
 #include "base/random.h"
 #include "linalg/gemm.h"
-#include "model/low_rank_head.h"
+#include "model/attention/kind.h"
 #include "model/memory.h"
 #include "result/manifest.h"
 #include <rankfall/error.h>
@@ -70,31 +70,9 @@ void check(const LayerCostOptions& options, const std::vector<AttentionChoice>& 
   }
 }
 
-// The inner width k of a product of thin matrices; 0 for other kinds.
-Index rank_of(const AttentionChoice& choice) {
-  if (!choice.weights) return 0;
-  if (const auto* w = std::get_if<LinformerWeights>(&*choice.weights)) return w->k;
-  if (const auto* w = std::get_if<NystromWeights>(&*choice.weights)) return w->landmarks;
-  const auto* w = std::get_if<FeatureWeights>(&*choice.weights);
-  return w ? w->features : 0;
-}
-
-// In the letters of attention.h: w, g (global) and r (random) of masks, k and m of thin matrices.
-void add_theory(const AttentionChoice& choice, Layer& layer) {
-  layer.time = "O(n^2 d)";
-  layer.memory = "O(n d)";  // P in tiles
-  if (choice.mask && choice.mask->window > 0) {
-    layer.time = choice.mask->random > 0 ? "O(n (w+g+64r) d)" : choice.mask->global > 0 ? "O(n (w+g) d)" : "O(n w d)";
-  } else if (rank_of(choice) > 0) {
-    const bool linformer = std::holds_alternative<LinformerWeights>(*choice.weights);
-    layer.time = linformer ? "O(n k d)" : "O(n m d)";
-    layer.memory = linformer ? "O(n (d+k))" : "O(n (d+m))";
-  }
-}
-
-// Throws if the longest sample does not fit. Beside a forward pass: all inputs; of each thread's head three matrices of
-// n x k, two of them in double; the LSTM's 4 n d; the weights of all other layers.
-void check_room(const LayerCostOptions& options, const Network& network, const AttentionChoice& choice) {
+// Throws if the longest sample does not fit. Beside a forward pass: all inputs, the LSTM's 4 n d, the weights of all
+// other layers.
+void check_room(const LayerCostOptions& options, const Network& network) {
   MemoryPlan plan;
   plan.n_tokens = options.tokens.back();
   plan.scalar_bytes = options.precision == Precision::kF32 ? sizeof(float) : sizeof(double);
@@ -102,7 +80,6 @@ void check_room(const LayerCostOptions& options, const Network& network, const A
   const auto n = static_cast<double>(plan.n_tokens);
   const auto scalar = static_cast<double>(plan.scalar_bytes);
   for (const Index tokens : options.tokens) plan.extra_bytes += static_cast<double>(tokens) * d * sizeof(double);
-  plan.extra_bytes += 3 * n * static_cast<double>(rank_of(choice)) * threads() * sizeof(double);
   plan.extra_bytes += (4 * n * d + (8 + 4 + static_cast<double>(options.kernel)) * d * d) * scalar;
   check_memory(network, plan);
 }
@@ -128,11 +105,14 @@ std::vector<Layer> make_layers(const LayerCostOptions& options, const std::vecto
   std::vector<Layer> layers;
   for (const AttentionChoice& choice : choices) {
     const Network network = with_attention(model.network, choice);
-    check_room(options, network, choice);
+    check_room(options, network);
     Layer& layer = layers.emplace_back();
     layer.name = choice.name;
     layer.is_attention = true;
-    add_theory(choice, layer);
+    const auto& attention = std::get<Attention>(network.layers[0].f);
+    const AttentionKind::Theory theory = kind_of(attention.weights, attention.mask).theory(attention.mask);
+    layer.time = theory.time;
+    layer.memory = theory.memory;
     layer.run = [network, weights = model.weights](const Sample& sample) -> Index {
       forward<T>(network, *weights, std::span(&sample, 1), {});
       return 1;

@@ -1,14 +1,12 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
-
-#include <fmt/format.h>
 
 #include "analysis/lowrank_parts.h"
 #include "analysis/metrics.h"
 #include "analysis/part_of.h"
 #include "linalg/norms_impl.h"
+#include "model/attention/kind.h"
 #include "model/seen_keys.h"
 #include "result/statistics.h"
 #include <rankfall/error.h>
@@ -24,14 +22,8 @@ double products_per_query(const Attention& attention, const Sample& sample) {
   const Index n = sample.n_tokens();
   const std::vector<Index> tokens = valid_rows(n, sample.valid);
   const auto n_valid = static_cast<Index>(tokens.size());
-  if (const auto* linformer = std::get_if<LinformerWeights>(&attention.weights)) {
-    return static_cast<double>(std::min(linformer->k, n_valid));
-  }
-  if (const auto* nystrom = std::get_if<NystromWeights>(&attention.weights)) {
-    return static_cast<double>(std::min(nystrom->landmarks, n_valid));
-  }
-  if (const auto* features = std::get_if<FeatureWeights>(&attention.weights)) {
-    return static_cast<double>(features->features);
+  if (const AttentionKind& kind = kind_of(attention.weights); kind.is_low_rank) {
+    return static_cast<double>((kind.products ? kind.products : kind.thin_width)(attention.weights, n_valid));
   }
   if (n_valid == n) return mean_seen_keys(attention.mask, n);
   const SeenKeys keys(attention.mask, n);
@@ -51,25 +43,6 @@ double products_per_query(const Network& network, const Sample& sample) {
   return products.mean().value_or(0);
 }
 
-// The window with which a mask comes closest to `budget` keys for each query.
-Index fitted_window(Mask mask, double budget, Index n_tokens) {
-  const auto keys = [&](Index window) {
-    mask.window = window;
-    return mean_seen_keys(mask, n_tokens);
-  };
-  Index low = 1;
-  Index high = std::max<Index>(1, n_tokens - 1);
-  while (low < high) {  // the first that is not below the budget
-    const Index middle = low + (high - low) / 2;
-    if (keys(middle) < budget) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low > 1 && budget - keys(low - 1) < keys(low) - budget ? low - 1 : low;
-}
-
 // Every kind, with about n/4 products for each query, where it has a size.
 std::vector<AttentionChoice> default_kinds(const Network& network, std::span<const Sample> samples) {
   Index n = 0;
@@ -78,22 +51,11 @@ std::vector<AttentionChoice> default_kinds(const Network& network, std::span<con
   for (const SubLayer& layer : network.layers) {
     if (const auto* attention = std::get_if<Attention>(&layer.f)) causal = causal || attention->mask.causal;
   }
-  const Index budget = std::max<Index>(1, n / 4);
-  // BigBird: half of the budget in random blocks, an eighth in global tokens, the rest in the window.
-  Mask bigbird;
-  bigbird.causal = causal;
-  bigbird.block = std::clamp<Index>(static_cast<Index>(std::bit_floor(static_cast<std::uint64_t>(budget) / 2)), 2, 64);
-  bigbird.random = std::clamp<Index>(budget / 2 / bigbird.block, 1, 64);
-  bigbird.global = std::max<Index>(1, budget / 8);
-  const auto keys = static_cast<double>(budget);
   std::vector<AttentionChoice> kinds;
-  for (const std::string& name :
-       {std::string("gaussian"), fmt::format("linformer:k={}", budget), fmt::format("linformer:k={},pooled=1", budget),
-        fmt::format("nystrom:m={}", budget), fmt::format("performer:m={}", budget),
-        fmt::format("window:w={}", fitted_window({.causal = causal}, keys, n)),
-        fmt::format("bigbird:w={},global={},random={},block={}", fitted_window(bigbird, keys, n), bigbird.global,
-                    bigbird.random, bigbird.block)}) {
-    kinds.push_back(attention_named(name));
+  for (const AttentionKind* kind : kAttentionKinds) {
+    for (const std::string& text : kind->within({std::max<Index>(1, n / 4), n, causal})) {
+      kinds.push_back(attention_named(text));
+    }
   }
   return kinds;
 }

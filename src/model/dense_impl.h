@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "model/activation.h"
+#include "model/attention/kind.h"
 #include "model/attention_impl.h"
 #include "model/dense.h"
 #include "model/layer_weights_impl.h"

@@ -1,5 +1,5 @@
+#include "model/attention/kind.h"
 #include "model/forward_impl.h"
-#include "model/low_rank_head.h"
 #include <rankfall/forward.h>
 
 namespace rankfall {
@@ -24,11 +24,11 @@ double flops(const Attention& a, Index n) {
   const double width = static_cast<double>(a.n_heads * a.d_head);
   const bool relative = std::holds_alternative<XlnetPositions>(a.positions);
   const double linear = product(n, a.q) + product(n, a.k) + product(n, a.v) + product(n, a.o);
-  if (!is_low_rank(a.weights)) return linear + (relative ? 8.0 : 4.0) * tokens * tokens * width;
-  // Two thin products make the weights, two apply them; landmarks have one more.
-  const double thin = static_cast<double>(thin_width(a.weights, n));
-  const bool landmarks = std::holds_alternative<NystromWeights>(a.weights);
-  return linear + tokens * thin * (8 * width + (landmarks ? 2 * thin * static_cast<double>(a.n_heads) : 0));
+  const AttentionKind& kind = kind_of(a.weights);
+  if (!kind.is_low_rank) return linear + (relative ? 8.0 : 4.0) * tokens * tokens * width;
+  // Two thin products make the weights, two apply them.
+  const double thin = static_cast<double>(kind.thin_width(a.weights, n));
+  return linear + tokens * thin * (8 * width + (kind.has_middle ? 2 * thin * static_cast<double>(a.n_heads) : 0));
 }
 
 double flops(const Mlp& m, Index n) {

@@ -4,8 +4,8 @@
 
 #include "linalg/linear.h"
 #include "linalg/norms_impl.h"
+#include "model/attention/kind.h"
 #include "model/layer_weights_impl.h"
-#include "model/low_rank_head.h"
 
 namespace rankfall {
 namespace {

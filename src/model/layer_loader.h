@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "model/attention/kind.h"
 #include "model/layer_weights.h"
-#include "model/low_rank_head.h"
 #include "model/position_tables.h"
 #include <rankfall/matrix.h>
 

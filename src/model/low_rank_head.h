@@ -9,18 +9,6 @@
 
 namespace rankfall {
 
-// Whether P is a product of thin matrices: LinformerWeights, NystromWeights and FeatureWeights.
-bool is_low_rank(const AttentionWeights& weights);
-// Whether rows of P are distributions (or zero, where a token sees nothing): all but Linformer's with random E, whose
-// rows sum to anything, and Nystrom's, which have negative entries.
-bool has_distributions(const AttentionWeights& weights);
-// How thin: k of the products of n x k and k x n; 0 where there are none.
-Index thin_width(const AttentionWeights& weights, Index n_tokens);
-
-// The random numbers of a head: the directions of random features [features, d_head]; E [k, n_tokens] unless pooled,
-// which for fewer tokens is its beginning; otherwise nothing. They depend on seed, block and head.
-Matrix<double> drawn_matrix(const Attention& attention, Index block, Index head, Index n_tokens);
-
 // P of one head as a product of n x k and k x n, never formed as a whole. Const and thread-safe once built.
 template <class T>
 class LowRankHead {

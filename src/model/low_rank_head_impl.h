@@ -9,6 +9,7 @@
 #include "linalg/gemm_impl.h"
 #include "linalg/pseudo_inverse.h"
 #include "model/attention.h"
+#include "model/attention/kind.h"
 #include "model/low_rank_head.h"
 #include <rankfall/matrix.h>
 

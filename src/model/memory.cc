@@ -8,8 +8,8 @@
 
 #include "base/machine.h"
 #include "model/attention.h"
+#include "model/attention/kind.h"
 #include "model/layer_weights.h"
-#include "model/low_rank_head.h"
 #include <rankfall/error.h>
 #include <rankfall/parallel.h>
 
@@ -25,14 +25,9 @@ double layer_weights(const SubLayer& layer) {
 }
 
 // Random numbers that stay while all samples go through the sub-layer.
-double layer_draws(const SubLayer& layer, double n_tokens) {
-  const auto* attention = std::get_if<Attention>(&layer.f);
-  if (!attention) return 0;
-  const double n_heads = static_cast<double>(attention->n_heads);
-  const auto* linformer = std::get_if<LinformerWeights>(&attention->weights);
-  if (linformer && !linformer->pooled) return n_heads * static_cast<double>(linformer->k) * n_tokens;
-  const auto* features = std::get_if<FeatureWeights>(&attention->weights);
-  return features ? n_heads * static_cast<double>(features->features * attention->d_head) : 0;
+double layer_draws(const SubLayer& layer, Index n_tokens) {
+  const auto* a = std::get_if<Attention>(&layer.f);
+  return a ? static_cast<double>(a->n_heads) * static_cast<double>(kind_of(a->weights).n_drawn(*a, n_tokens)) : 0;
 }
 
 // Scalars alive at once while one sample goes through the sub-layer.
@@ -66,7 +61,7 @@ double memory_needed(const Network& network, const MemoryPlan& plan) {
   std::set<std::pair<int, Index>> counted;  // tensors that blocks share lie in memory once
   for (const SubLayer& layer : network.layers) {
     widest = std::max(widest, working_set(layer, n, d));
-    weights = std::max(weights, layer_weights(layer) + layer_draws(layer, n));
+    weights = std::max(weights, layer_weights(layer) + layer_draws(layer, plan.n_tokens));
     for (const TensorSlice& slice : slices_of(layer)) {
       if (counted.insert({slice.tensor, slice.col}).second) all_weights += elements(slice);
     }

@@ -12,7 +12,7 @@ constexpr double kSubtreePaths = 4096;
 constexpr Index kWave = 64;
 
 // What a path has become in each sample, up to some sub-layer.
-struct Node {
+struct PathNode {
   Path path;
   std::vector<CentredMatrix> terms;
 };
@@ -26,16 +26,16 @@ class Enumerator {
   const FrozenLayer& layer(Index l) const { return recorders_[0].layers[static_cast<std::size_t>(l)]; }
 
   // All ways from sub-layer l up to sub-layer `end`, in order.
-  void walk(Node node, Index l, Index end, const std::function<void(Node)>& arrive) const {
+  void walk(PathNode node, Index l, Index end, const std::function<void(PathNode)>& arrive) const {
     if (l == end) {
       arrive(std::move(node));
       return;
     }
     const bool choice = is_choice(node.path.origin, layer(l));
-    if (Node next = stepped(node, l, std::nullopt); is_alive(next, l)) walk(std::move(next), l + 1, end, arrive);
+    if (PathNode next = stepped(node, l, std::nullopt); is_alive(next, l)) walk(std::move(next), l + 1, end, arrive);
     const Index n_heads = choice ? static_cast<Index>(layer(l).attention.size()) : 0;
     for (Index h = 0; h < n_heads; ++h) {
-      Node next = stepped(node, l, h);
+      PathNode next = stepped(node, l, h);
       next.path.heads.push_back({layer(l).block, h});
       walk(std::move(next), l + 1, end, arrive);
     }
@@ -54,8 +54,8 @@ class Enumerator {
   }
 
  private:
-  Node stepped(const Node& node, Index l, std::optional<Index> head) const {
-    Node next{node.path, {}};
+  PathNode stepped(const PathNode& node, Index l, std::optional<Index> head) const {
+    PathNode next{node.path, {}};
     next.terms.reserve(node.terms.size());
     for (std::size_t s = 0; s < samples_.size(); ++s) {
       next.terms.push_back(path_step(node.path.origin, samples_[s].valid,
@@ -66,7 +66,7 @@ class Enumerator {
   }
 
   // A path that is zero after its origin's block does not exist.
-  bool is_alive(const Node& node, Index l) const {
+  bool is_alive(const PathNode& node, Index l) const {
     const bool is_zero = std::ranges::all_of(node.terms, [](const auto& term) { return term.residual.rows() == 0; });
     const bool may_begin = l + 1 < n_layers() && node.path.origin.block == layer(l + 1).block;
     return !is_zero || may_begin;
@@ -96,14 +96,14 @@ void enumerate(const Network& network, const WeightSource& weights, std::span<co
   freeze(network, weights, samples, watch, inputs, {});
   const Enumerator enumerator(network, samples, recorders);
 
-  const auto from = [&](const Node& root, Index first) {
+  const auto from = [&](const PathNode& root, Index first) {
     const Index cut = enumerator.cut(first);
-    std::vector<Node> wave;
+    std::vector<PathNode> wave;
     const auto flush = [&] {
       std::vector<std::vector<Summary>> found(wave.size());
       parallel_for(static_cast<Index>(wave.size()), [&](Index i) {
         auto& mine = found[static_cast<std::size_t>(i)];
-        enumerator.walk(std::move(wave[static_cast<std::size_t>(i)]), cut, enumerator.n_layers(), [&](Node node) {
+        enumerator.walk(std::move(wave[static_cast<std::size_t>(i)]), cut, enumerator.n_layers(), [&](PathNode node) {
           std::vector<double> numbers = summarise(node.path, node.terms);
           mine.push_back({std::move(node.path), std::move(numbers)});
         });
@@ -113,14 +113,14 @@ void enumerate(const Network& network, const WeightSource& weights, std::span<co
       }
       wave.clear();
     };
-    enumerator.walk(root, first, cut, [&](Node node) {
+    enumerator.walk(root, first, cut, [&](PathNode node) {
       wave.push_back(std::move(node));
       if (static_cast<Index>(wave.size()) == kWave) flush();
     });
     flush();
   };
 
-  Node embedding{{}, {}};
+  PathNode embedding{{}, {}};
   for (std::size_t s = 0; s < samples.size(); ++s) embedding.terms.push_back(centred(inputs[s], samples[s].valid));
   from(embedding, 0);
   const std::vector<CentredMatrix> nothing(samples.size());

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <span>
+
+#include "model/attention/bigbird.h"
 
 namespace rankfall {
 namespace {
@@ -16,23 +17,7 @@ SeenKeys::SeenKeys(const Mask& mask, Index n_tokens) : mask_(mask) {
   if (mask.window == 0 || mask.random == 0) return;
   shift_ = std::countr_zero(static_cast<std::uint64_t>(mask.block));
   n_blocks_ = (n_tokens + mask.block - 1) / mask.block;
-  drawn_.resize(static_cast<std::size_t>(n_blocks_ * n_blocks_));
-  struct Lot {
-    std::uint64_t number;
-    Index block;
-  };
-  std::vector<Lot> lots;
-  for (Index query_block = 0; query_block < n_blocks_; ++query_block) {
-    lots.clear();
-    for (Index block = 0; block < n_blocks_; ++block) {
-      if (mask.may_draw(query_block, block)) lots.push_back({mask.lot(query_block, block), block});
-    }
-    const auto n = std::min(static_cast<std::ptrdiff_t>(mask.random), std::ssize(lots));
-    std::ranges::nth_element(lots, lots.begin() + n, {}, &Lot::number);
-    for (const Lot& lot : std::span(lots).first(static_cast<std::size_t>(n))) {
-      drawn_[static_cast<std::size_t>(query_block * n_blocks_ + lot.block)] = 1;
-    }
-  }
+  drawn_ = drawn_blocks(mask, n_blocks_);
 }
 
 double mean_seen_keys(const Mask& mask, Index n_tokens) {

@@ -7,15 +7,17 @@
 
 namespace rankfall {
 
-// Mask::allows of n tokens, with the drawn blocks in a table.
+// Which keys each of n tokens sees, with the drawn blocks in a table.
 class SeenKeys {
  public:
   SeenKeys() = default;
   SeenKeys(const Mask& mask, Index n_tokens);
 
   bool allows(Index query, Index key) const {
-    return mask_.allows_place(query, key) ||
-           (n_blocks_ > 0 && mask_.may_follow(query, key) && draws(query >> shift_, key >> shift_));
+    if (mask_.causal && key > query) return false;
+    const Index distance = query < key ? key - query : query - key;
+    return mask_.window == 0 || distance <= mask_.window || query < mask_.global || key < mask_.global ||
+           draws(query >> shift_, key >> shift_);
   }
   bool draws(Index query_block, Index key_block) const {
     return n_blocks_ > 0 && drawn_[static_cast<std::size_t>(query_block * n_blocks_ + key_block)] != 0;

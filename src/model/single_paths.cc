@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "model/attention/kind.h"
 #include "model/forward_impl.h"
 #include "model/freezing.h"
 #include "model/frozen_path.h"
-#include "model/low_rank_head.h"
 
 namespace rankfall {
 namespace {

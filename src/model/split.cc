@@ -8,8 +8,8 @@
 #include "linalg/norms.h"
 #include "linalg/norms_impl.h"
 #include "linalg/spectra.h"
+#include "model/attention/kind.h"
 #include "model/forward_impl.h"
-#include "model/low_rank_head.h"
 #include "model/split_activation.h"
 #include "model/split_attention.h"
 #include <rankfall/error.h>
@@ -337,9 +337,12 @@ SplitNorms split_norms(const SplitState& x, std::span<const std::uint8_t> valid,
 
 namespace {
 
-constexpr const char* kCannotTrack =
-    "mean and residual can be kept apart only where P is a softmax of logits: full, gaussian, window and bigbird. "
-    "`rankfall measure` follows the other kinds of attention, down to rounding";
+std::string cannot_track() {
+  return fmt::format(
+      "mean and residual can be kept apart only where P is a softmax of logits: {}. "
+      "`rankfall measure` follows the other kinds of attention, down to rounding",
+      softmax_kinds());
+}
 
 bool can_track(const Network& network) {
   return std::ranges::none_of(network.layers, [](const SubLayer& layer) {
@@ -357,14 +360,14 @@ void check_trackable(const Network& network, std::span<const Variant> variants) 
   if (do_not.empty()) return;
   throw Error(
       ErrorKind::kUsage,
-      fmt::format("variant{} {}: {}{}", do_not.size() > 1 ? "s" : "", fmt::join(do_not, "; "), kCannotTrack,
+      fmt::format("variant{} {}: {}{}", do_not.size() > 1 ? "s" : "", fmt::join(do_not, "; "), cannot_track(),
                   fit.empty() ? "" : fmt::format(". Of those asked for {} can be followed", fmt::join(fit, "; "))));
 }
 
 std::vector<SplitState> track(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
                               std::span<SplitObserver* const> observers, const ForwardOptions& options) {
   check_observers(observers.size(), samples.size());
-  if (!can_track(network)) throw Error(ErrorKind::kUsage, kCannotTrack);
+  if (!can_track(network)) throw Error(ErrorKind::kUsage, cannot_track());
   const BlasThreads one_blas_thread(1);
   std::vector<SplitState> states(samples.size());
   for (const Sample& sample : samples) check_sample(network, sample);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "model/layer_weights.h"
+#include "model/seen_keys.h"
 #include "train/attention_kernel.h"
 #include <rankfall/error.h>
 
@@ -31,8 +32,9 @@ torch::Tensor activate(Activation act, const torch::Tensor& x) {
 torch::Tensor forbidden(const Mask& mask, Index n) {
   torch::Tensor out = torch::zeros({n, n}, torch::kBool);
   auto entries = out.accessor<bool, 2>();
+  const SeenKeys keys(mask, n);
   for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j < n; ++j) entries[i][j] = !mask.allows(i, j, n);
+    for (Index j = 0; j < n; ++j) entries[i][j] = !keys.allows(i, j);
   }
   return out;
 }

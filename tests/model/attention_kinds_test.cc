@@ -478,18 +478,18 @@ TEST(AttentionKinds, BlocksOfKeysAreDrawn) {
       for (Index i = 0; i < n_blocks; ++i) {
         Index drawn = 0;
         for (Index j = 0; j < n_blocks; ++j) {
-          EXPECT_EQ(table.draws(i, j), mask.draws(i, j, n)) << n << " " << i << " " << j;
-          if (mask.draws(i, j, n)) ++drawn;
+          EXPECT_EQ(table.draws(i, j), plain::draws(mask, i, j, n)) << n << " " << i << " " << j;
+          if (plain::draws(mask, i, j, n)) ++drawn;
         }
         // Neither block 0, which is global, nor the block itself, nor later ones; block 1 is partly global.
         const Index candidates = causal ? std::max<Index>(i - 1, 0) : n_blocks - (i > 0 ? 2 : 1);
         EXPECT_EQ(drawn, std::min<Index>(2, candidates)) << n << " " << i;
       }
       for (Index i = 0; i < n; i += 7) {
-        for (Index j = 0; j < n; ++j) ASSERT_EQ(table.allows(i, j), mask.allows(i, j, n)) << i << " " << j;
-        EXPECT_TRUE(mask.allows(i, i, n));
+        for (Index j = 0; j < n; ++j) ASSERT_EQ(table.allows(i, j), plain::allows(mask, i, j, n)) << i << " " << j;
+        EXPECT_TRUE(plain::allows(mask, i, i, n));
         if (causal) {
-          EXPECT_FALSE(mask.allows(i, i + 1, n + 1));
+          EXPECT_FALSE(plain::allows(mask, i, i + 1, n + 1));
         }
       }
     }
@@ -501,7 +501,7 @@ TEST(AttentionKinds, BlocksOfKeysAreDrawn) {
     std::vector<Index> by_key(64);
     for (Index i = 0; i < 64; ++i) {
       for (Index j = 0; j < 64; ++j) {
-        if (!m.draws(i, j, 64 * m.block)) continue;
+        if (!plain::draws(m, i, j, 64 * m.block)) continue;
         pairs.emplace_back(i, j);
         ++by_key[static_cast<std::size_t>(j)];
       }
@@ -524,7 +524,7 @@ TEST(AttentionKinds, SeenKeysAreCounted) {
       for (const Index n : {1, 7, 50, 200}) {
         Index counted = 0;
         for (Index i = 0; i < n; ++i) {
-          for (Index j = 0; j < n; ++j) counted += mask.allows(i, j, n) ? 1 : 0;
+          for (Index j = 0; j < n; ++j) counted += plain::allows(mask, i, j, n) ? 1 : 0;
         }
         EXPECT_DOUBLE_EQ(mean_seen_keys(mask, n), static_cast<double>(counted) / static_cast<double>(n))
             << kind << ' ' << causal << ' ' << n;

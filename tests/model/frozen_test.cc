@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/attention/kind.h"
 #include "model/golden_cases.h"
-#include "model/low_rank_head.h"
 #include "model/path_networks.h"
 #include "model/recorder.h"
 #include <rankfall/attention.h>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "io/dtype.h"
+#include "model/attention/bigbird.h"
 #include "model/position_tables.h"
 #include <rankfall/matrix.h>
 #include <rankfall/network.h>
@@ -18,6 +19,22 @@ namespace rankfall::plain {
 
 template <class T>
 using Table = std::vector<std::vector<T>>;
+
+// Whether a block of keys is drawn for a block of queries, and whether a query may see a key.
+inline bool draws(const Mask& mask, Index query_block, Index key_block, Index n_tokens) {
+  if (mask.random == 0 || !has_lot(mask, query_block, key_block)) return false;
+  Index n_lower = 0;
+  for (Index other = 0; other * mask.block < n_tokens; ++other) {
+    const bool lower = lot(mask, query_block, other) < lot(mask, query_block, key_block);
+    if (lower && has_lot(mask, query_block, other)) ++n_lower;
+  }
+  return n_lower < mask.random;
+}
+inline bool allows(const Mask& mask, Index query, Index key, Index n_tokens) {
+  if (mask.causal && key > query) return false;
+  return mask.window == 0 || std::abs(query - key) <= mask.window || std::min(query, key) < mask.global ||
+         draws(mask, query / mask.block, key / mask.block, n_tokens);
+}
 
 template <class T>
 class Forward {
@@ -217,7 +234,7 @@ class Forward {
         std::vector<bool> seen(x.size(), false);
         for (Index j = 0; j < n; ++j) {
           const auto at = static_cast<std::size_t>(j);
-          seen[at] = a.mask.allows(i, j, n) && (sample_->valid.empty() || sample_->valid[at] != 0);
+          seen[at] = allows(a.mask, i, j, n) && (sample_->valid.empty() || sample_->valid[at] != 0);
           if (seen[at]) p[at] = logit(a, h, i, j, q, k) * T(a.scale);
         }
         softmax(p, seen);
