@@ -11,6 +11,7 @@
 #include "linalg/norms_impl.h"
 #include "model/attention_impl.h"
 #include "model/scaled.h"
+#include "model/split_softmax.h"
 
 namespace rankfall {
 namespace {
@@ -60,55 +61,6 @@ struct HeadMatrices {
   ScaledMatrix d;
   bool same_keys = true;
 };
-
-RowVector<double> softmax(const RowVector<double>& r) {
-  RowVector<double> q = (r.array() - r.maxCoeff()).exp();
-  return q / q.sum();
-}
-
-// Rows of D sum to zero; the largest entry of q is where rounding would show in it.
-void close_rows(Matrix<double>& d, Index peak) {
-  for (Index i = 0; i < d.rows(); ++i) {
-    d(i, peak) = 0;
-    d(i, peak) = -d.row(i).sum();
-  }
-}
-
-// D_ij = q_j (em_ij - m_i) / (1 + m_i), em = e^E - 1, m_i = sum_j q_j em_ij, about the key where q is largest, so that
-// attention sinks do not cancel (math.md 2). q = softmax(r).
-ScaledMatrix deviations(ScaledMatrix e, const RowVector<double>& q, const RowVector<double>& r) {
-  Index peak = 0;
-  q.maxCoeff(&peak);
-  for (Index i = 0; i < e.value.rows(); ++i) e.value.row(i).array() -= e.value(i, peak);
-  rescale(e);
-  const double size = share(e.log, 0);
-  const double largest = e.is_zero() ? 0 : size * e.value.cwiseAbs().maxCoeff();
-  const bool small = largest <= 0.5;
-  for (Index i = 0; i < e.value.rows(); ++i) {
-    auto row = e.value.row(i);
-    if (size * row.maxCoeff() > 300) {  // e^E leaves the range of double; the difference of softmaxes does not
-      const RowVector<double> logits = size * row + r;
-      row = softmax(logits) - q;
-      continue;
-    }
-    double m = 0;
-    for (Index j = 0; j < row.size(); ++j) {
-      const double y = size * row(j);
-      if (small) {
-        row(j) *= std::abs(y) < 1e-9 ? 1 + y / 2 : std::expm1(y) / y;
-      } else {
-        row(j) = std::expm1(y);
-      }
-      if (j != peak) m += q(j) * row(j);
-    }
-    const double divisor = 1 + (small ? size : 1) * m;
-    for (Index j = 0; j < row.size(); ++j) row(j) = q(j) * (row(j) - m) / divisor;
-  }
-  close_rows(e.value, peak);
-  if (!small) e.log = 0;
-  rescale(e);
-  return e;
-}
 
 class HeadLogits {
  public:
@@ -173,9 +125,9 @@ class HeadLogits {
     }
     z.colwise() -= z.rowwise().mean().eval();
     const RowVector<double> r = z.colwise().mean();
-    out.q = softmax(r);
+    out.q = softmax_row(r);
     out.e = scaled<Matrix<double>>(z.rowwise() - r);
-    out.d = deviations(out.e, out.q, r);
+    out.d = whole_deviations(out.e, out.q, r);
     return out;
   }
 
@@ -198,8 +150,8 @@ class HeadLogits {
       add(r, scaled<RowVector<double>>(-a_.scale * key * b.transpose(), key_.log + x_.r.log));
       add(r, scaled<RowVector<double>>(-a_.scale / 2 * b.rowwise().squaredNorm().transpose(), 2 * x_.r.log));
     }
-    out.q = softmax(plain(r));
-    out.d = deviations(out.e, out.q, plain(r));
+    out.q = softmax_row(plain(r));
+    out.d = whole_deviations(out.e, out.q, plain(r));
     return out;
   }
 

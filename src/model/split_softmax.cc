@@ -5,6 +5,15 @@
 #include <vector>
 
 namespace rankfall {
+namespace {
+
+// D_j = q_j (em_j - m) / (1 + m), m = sum_j q_j em_j, em = e^E - 1, in place of em; em and m may have been divided by
+// the size of E.
+void weigh(const RowVector<double>& q, double m, double divisor, Eigen::Ref<RowVector<double>> em) {
+  for (Index j = 0; j < em.size(); ++j) em(j) = q(j) * (em(j) - m) / divisor;
+}
+
+}  // namespace
 
 void centre(const Projections& p, ScaledRow& r) {
   double sum = 0;
@@ -67,6 +76,47 @@ ScaledRow mean_of_values(const Projections& p, const ScaledRow& r, const Referen
   return scaled<RowVector<double>>(weights * v.value, log + v.log);
 }
 
+RowVector<double> softmax_row(const RowVector<double>& r) {
+  RowVector<double> q = (r.array() - r.maxCoeff()).exp();
+  return q / q.sum();
+}
+
+void close_rows(Matrix<double>& d, Index peak) {
+  for (Index i = 0; i < d.rows(); ++i) {
+    d(i, peak) = 0;
+    d(i, peak) = -d.row(i).sum();
+  }
+}
+
+ScaledMatrix whole_deviations(ScaledMatrix e, const RowVector<double>& q, const RowVector<double>& r) {
+  Index peak = 0;
+  q.maxCoeff(&peak);
+  for (Index i = 0; i < e.value.rows(); ++i) e.value.row(i).array() -= e.value(i, peak);
+  rescale(e);
+  const double size = share(e.log, 0);
+  const double largest = e.is_zero() ? 0 : size * e.value.cwiseAbs().maxCoeff();
+  const bool small = largest <= 0.5;
+  for (Index i = 0; i < e.value.rows(); ++i) {
+    auto row = e.value.row(i);
+    if (size * row.maxCoeff() > 300) {  // e^E leaves the range of double; the difference of softmaxes does not
+      const RowVector<double> logits = size * row + r;
+      row = softmax_row(logits) - q;
+      continue;
+    }
+    double m = 0;
+    for (Index j = 0; j < row.size(); ++j) {
+      const double y = size * row(j);
+      row(j) = small ? row(j) * expm1_ratio(y) : std::expm1(y);
+      if (j != peak) m += q(j) * row(j);
+    }
+    weigh(q, m, 1 + (small ? size : 1) * m, row);
+  }
+  close_rows(e.value, peak);
+  if (!small) e.log = 0;
+  rescale(e);
+  return e;
+}
+
 ScaledMatrix Deviations::from(Index first, ScaledMatrix e) const {
   for (Index i = 0; i < e.value.rows(); ++i) {
     const double peak = e.value(i, q_.peak);
@@ -100,12 +150,10 @@ ScaledMatrix Deviations::from(Index first, ScaledMatrix e) const {
   return e;
 }
 
-// D_j = q_j (em_j - m) / (1 + m), m = sum_j q_j em_j, where em = (e^(size E) - 1) / size.
 void Deviations::small_row(double size, MatrixRow row) const {
   for (Index j = 0; j < row.size(); ++j) row(j) *= expm1_ratio(size * row(j));
   const double m = std::exp(q_.log_rest) * q_.rest.dot(row);
-  const double divisor = 1 + size * m;
-  for (Index j = 0; j < row.size(); ++j) row(j) = q_.rest(j) * (row(j) - m) / divisor;
+  weigh(q_.rest, m, 1 + size * m, row);
 }
 
 // The same where differences are not small, keys that are not seen having e^E = 0. From two softmaxes where e^E could
@@ -131,8 +179,8 @@ double Deviations::large_row(Index i, double size, const double* whole, MatrixRo
   }
   const double rest = std::exp(q_.log_rest);
   if (whole && rest * change > kAltogether) return direct_row(i, sees_peak, whole, row);
-  const double divisor = q_.q(q_.peak) + rest * sum;
-  for (Index j = 0; j < row.size(); ++j) row(j) = q_.rest(j) * (em(j) - rest * m) / divisor;
+  row = em;
+  weigh(q_.rest, rest * m, q_.q(q_.peak) + rest * sum, row);
   return q_.log_rest;
 }
 

@@ -23,6 +23,12 @@ Reference reference_of(const Projections& p, const RowVector<double>& r);
 // q^T V. Where the rows of V sum to zero it is (q - 1/n)^T V, which keeps its digits when r is small.
 ScaledRow mean_of_values(const Projections& p, const ScaledRow& r, const Reference& reference, const ScaledMatrix& v);
 
+// D for queries that all see every key; its rows sum to zero. q = softmax(r).
+RowVector<double> softmax_row(const RowVector<double>& r);
+ScaledMatrix whole_deviations(ScaledMatrix e, const RowVector<double>& q, const RowVector<double>& r);
+// Sets column `peak` so that each row sums to zero: the largest entry of q is where rounding would show in the sum.
+void close_rows(Matrix<double>& d, Index peak);
+
 // Rows of D without column j*, whose part is in the differences V_j - V_j* that D is multiplied by.
 class Deviations {
  public:
