@@ -140,9 +140,12 @@ class Adjoint {
 class BlockInputs final : public FrozenObserver {
  public:
   void layer(const FrozenLayer& f) override {
-    if (static_cast<std::size_t>(f.block) == inputs.size()) inputs.push_back(f.input);
+    if (f.final_norm) {
+      final_layer.layer(f);
+    } else if (static_cast<std::size_t>(f.block) == inputs.size()) {
+      inputs.push_back(f.input);
+    }
   }
-  void final_norm(const FrozenLayer& f, const Norm& /*norm*/) override { final_layer.final_norm(f, {}); }
 
   std::vector<Matrix<double>> inputs;
   FrozenRecorder final_layer;

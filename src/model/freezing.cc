@@ -1,7 +1,5 @@
 #include "model/freezing.h"
 
-#include "model/forward_impl.h"
-
 namespace rankfall {
 
 Needs Freezing::Capture::needs() const {
@@ -51,14 +49,15 @@ void Freezing::hidden(Index state, const State& x) {
 
 Matrix<double> Freezing::norm_with(const LayerWeights<double>& weights, const Norm& norm, NormPlace place, State x) {
   capture_->frozen = {};
+  capture_->frozen.final_norm = &norm;
   capture_->frozen.block = block_ + 1;
   capture_->frozen.weights = &weights;
   x = dense_.norm_with(weights, norm, place, std::move(x));
-  observer_->final_norm(capture_->frozen, norm);
+  observer_->layer(capture_->frozen);
   return x;
 }
 
-void FrozenRecorder::keep(const FrozenLayer& f) {
+void FrozenRecorder::layer(const FrozenLayer& f) {
   weights_.push_back(std::make_unique<LayerWeights<double>>(*f.weights));
   layers.push_back(f);
   layers.back().weights = weights_.back().get();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "model/dense.h"
+#include "model/forward_impl.h"
 #include "model/frozen_layer.h"
 #include <rankfall/matrix.h>
 
@@ -13,10 +14,8 @@ namespace rankfall {
 class FrozenObserver {
  public:
   virtual ~FrozenObserver() = default;
-  // A sub-layer that the pass has just left; valid during the call only.
+  // A sub-layer that the pass has just left, or the final norm; valid during the call only.
   virtual void layer(const FrozenLayer& f) = 0;
-  // The final norm, if the network has one; f.layer is null.
-  virtual void final_norm(const FrozenLayer& f, const Norm& norm) = 0;
   virtual void hidden(Index /*state*/, const MatrixRef<double>& /*x*/) {}
 };
 
@@ -61,14 +60,12 @@ class Freezing {
 // Keeps frozen sub-layers, with weights of their own.
 class FrozenRecorder final : public FrozenObserver {
  public:
-  void layer(const FrozenLayer& f) override { keep(f); }
-  void final_norm(const FrozenLayer& f, const Norm& /*norm*/) override { keep(f); }
+  void layer(const FrozenLayer& f) override;
 
   // In the order of the pass; a final norm last.
   std::vector<FrozenLayer> layers;
 
  private:
-  void keep(const FrozenLayer& f);
   std::vector<std::unique_ptr<LayerWeights<double>>> weights_;
 };
 
@@ -76,5 +73,22 @@ class FrozenRecorder final : public FrozenObserver {
 std::vector<Matrix<double>> freeze(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
                                    std::span<FrozenObserver* const> observers, std::vector<Matrix<double>> inputs,
                                    const ForwardOptions& options);
+
+// The same with make(s, input) as the observer of sample s, a Run. Outputs go to `outputs` unless it is null.
+template <class Run>
+std::vector<Run> freeze_with(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
+                             const ForwardOptions& options, const auto& make,
+                             std::vector<Matrix<double>>* outputs = nullptr) {
+  const BlasThreads one_blas_thread(1);
+  std::vector<Matrix<double>> states = input_states<double>(network, weights, samples);
+  std::vector<Run> runs;
+  std::vector<FrozenObserver*> watch;
+  runs.reserve(samples.size());
+  watch.reserve(samples.size());
+  for (std::size_t s = 0; s < samples.size(); ++s) watch.push_back(&runs.emplace_back(make(s, states[s])));
+  states = freeze(network, weights, samples, watch, std::move(states), options);
+  if (outputs) *outputs = std::move(states);
+  return runs;
+}
 
 }  // namespace rankfall

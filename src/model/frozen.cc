@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "model/forward_impl.h"
 #include "model/freezing.h"
 
 namespace rankfall {
@@ -28,17 +27,9 @@ void for_each(const std::vector<Cell>& cells, const std::function<void(const Cel
   parallel_for(static_cast<Index>(cells.size()), [&](Index i) { body(cells[static_cast<std::size_t>(i)]); });
 }
 
-void add_to(Matrix<double>& sum, const MatrixRef<double>& y) {
-  if (sum.rows() == 0) {
-    sum = y;
-  } else {
-    sum += y;
-  }
-}
-
 }  // namespace
 
-Frozen::State Frozen::nothing() const {
+FrozenSums Frozen::nothing() const {
   State x;
   x.origins.push_back({Origin::Kind::kEmbedding, {}});
   for (const auto kind : {Origin::Kind::kMlp, Origin::Kind::kBias}) {
@@ -49,7 +40,7 @@ Frozen::State Frozen::nothing() const {
   return x;
 }
 
-Frozen::State Frozen::start(const MatrixRef<double>& x) const {
+FrozenSums Frozen::start(const MatrixRef<double>& x) const {
   State state = nothing();
   state.sums[0].push_back(x);
   return state;
@@ -58,70 +49,57 @@ Frozen::State Frozen::start(const MatrixRef<double>& x) const {
 void Frozen::inject(Origin::Kind kind, const MatrixRef<double>& y, State& x) const {
   if (origins_ == Origins::kEmbedding || y.rows() == 0) return;
   const auto which = kind == Origin::Kind::kMlp ? 0 : 1;
-  const Index origin = origins_ == Origins::kMerged ? 1 + which : 1 + which * (n_blocks_ + 1) + layer_->block;
+  const Index origin = origins_ == Origins::kMerged ? 1 + which : 1 + which * (n_blocks_ + 1) + layer().block;
   auto& sums = x.sums[static_cast<std::size_t>(origin)];
   if (sums.empty()) sums.emplace_back();
   add_to(sums[0], y);
 }
 
-Frozen::State Frozen::norm(const Norm& norm, NormPlace place, State x) const {
+FrozenSums Frozen::norm(const Norm& norm, NormPlace place, State x) const {
   for_each(cells_of(x), [&](const Cell& cell) {
     Matrix<double>& y = x.sums[cell.origin][cell.length];
-    y = norm_linear(*layer_, norm, place, std::move(y));
+    y = norm_linear(layer(), norm, place, std::move(y));
   });
-  const RowVector<double> shift = norm_shift(*layer_, norm);
+  const RowVector<double> shift = norm_shift(layer(), norm);
   if (shift.size() == 0) return x;
   if (place == NormPlace::kPre) {
     x.shift = shift;
   } else {
-    inject(Origin::Kind::kBias, shift.replicate(layer_->scales(place).size(), 1), x);
+    inject(Origin::Kind::kBias, shift.replicate(layer().scales(place).size(), 1), x);
   }
   return x;
 }
 
-Frozen::State Frozen::apply(const Attention& attention, const State& x) const {
+FrozenSums Frozen::attend(const Attention& attention, const State& x) const {
   State y = nothing();
   for (std::size_t o = 0; o < x.sums.size(); ++o) {
     if (!x.sums[o].empty()) y.sums[o].resize(x.sums[o].size() + 1);
   }
   for_each(cells_of(x), [&](const Cell& cell) {
-    y.sums[cell.origin][cell.length + 1] = attention_linear(*layer_, attention, x.sums[cell.origin][cell.length]);
+    y.sums[cell.origin][cell.length + 1] = attention_linear(layer(), attention, x.sums[cell.origin][cell.length]);
   });
   if (origins_ != Origins::kEmbedding) {
-    inject(Origin::Kind::kBias, attention_constant(*layer_, attention, x.shift), y);
+    inject(Origin::Kind::kBias, attention_constant(layer(), attention, x.shift), y);
   }
   return y;
 }
 
-Frozen::State Frozen::apply(const Mlp& /*mlp*/, const State& /*x*/) const {
+FrozenSums Frozen::branch(const State& /*x*/) const {
   State y = nothing();
-  inject(Origin::Kind::kMlp, layer_->branch, y);
+  inject(Origin::Kind::kMlp, layer().branch, y);
   return y;
 }
 
-Frozen::State Frozen::apply(const Elementwise& /*elementwise*/, const State& /*x*/) const {
-  State y = nothing();
-  inject(Origin::Kind::kMlp, layer_->branch, y);
-  return y;
-}
-
-Frozen::State Frozen::combine(double skip, State x, double branch, State y) const {
-  if (branch != 1) {
-    for_each(cells_of(y), [&](const Cell& cell) { y.sums[cell.origin][cell.length] *= branch; });
-  }
+FrozenSums Frozen::combine(double skip, State x, double branch, State y) const {
+  for_each(cells_of(y), [&](const Cell& cell) { scale(branch, y.sums[cell.origin][cell.length]); });
   if (skip == 0) return y;
   for (std::size_t o = 0; o < x.sums.size(); ++o) {
     y.sums[o].resize(std::max(y.sums[o].size(), x.sums[o].size()));
   }
   for_each(cells_of(x), [&](const Cell& cell) {
     Matrix<double>& from = x.sums[cell.origin][cell.length];
-    Matrix<double>& to = y.sums[cell.origin][cell.length];
-    if (skip != 1) from *= skip;
-    if (to.rows() == 0) {
-      to = std::move(from);
-    } else {
-      to += from;
-    }
+    scale(skip, from);
+    add_to(y.sums[cell.origin][cell.length], std::move(from));
   });
   return y;
 }
@@ -166,14 +144,7 @@ class PathSumsRun final : public FrozenObserver {
   PathSumsRun(Origins origins, const Network& network, const MatrixRef<double>& input, PathSumsObserver* observer)
       : domain_(origins, network.sizes.n_blocks), state_(domain_.start(input)), observer_(observer) {}
 
-  void layer(const FrozenLayer& f) override {
-    domain_.enter(f);
-    state_ = step(domain_, *f.layer, std::move(state_));
-  }
-  void final_norm(const FrozenLayer& f, const Norm& norm) override {
-    domain_.enter(f);
-    state_ = domain_.norm(norm, NormPlace::kFinal, std::move(state_));
-  }
+  void layer(const FrozenLayer& f) override { state_ = domain_.advance(f, std::move(state_)); }
   void hidden(Index state, const MatrixRef<double>& x) override {
     if (observer_) observer_->hidden(state, x, state_);
   }
@@ -181,7 +152,7 @@ class PathSumsRun final : public FrozenObserver {
 
  private:
   Frozen domain_;
-  Frozen::State state_;
+  FrozenSums state_;
   PathSumsObserver* observer_;
 };
 
@@ -191,16 +162,13 @@ std::vector<Decomposition> decompose(const Network& network, const WeightSource&
                                      std::span<const Sample> samples, Origins origins,
                                      std::span<PathSumsObserver* const> observers, const ForwardOptions& options) {
   check_observers(observers.size(), samples.size());
-  const BlasThreads one_blas_thread(1);
-  std::vector<Matrix<double>> inputs = input_states<double>(network, weights, samples);
-  std::vector<PathSumsRun> runs;
-  std::vector<FrozenObserver*> watch;
-  runs.reserve(samples.size());
-  watch.reserve(samples.size());
-  for (std::size_t s = 0; s < samples.size(); ++s) {
-    watch.push_back(&runs.emplace_back(origins, network, inputs[s], observers.empty() ? nullptr : observers[s]));
-  }
-  std::vector<Matrix<double>> outputs = freeze(network, weights, samples, watch, std::move(inputs), options);
+  std::vector<Matrix<double>> outputs;
+  auto runs = freeze_with<PathSumsRun>(
+      network, weights, samples, options,
+      [&](std::size_t s, const Matrix<double>& input) {
+        return PathSumsRun(origins, network, input, observers.empty() ? nullptr : observers[s]);
+      },
+      &outputs);
   std::vector<Decomposition> result(samples.size());
   for (std::size_t s = 0; s < samples.size(); ++s) result[s] = {std::move(outputs[s]), runs[s].take()};
   return result;

@@ -12,8 +12,9 @@ namespace rankfall {
 
 // One sub-layer as one sample went through it: what depends on the state, held fixed. With it the sub-layer is affine.
 struct FrozenLayer {
-  const SubLayer* layer = nullptr;  // null: the final norm
-  Index block = 0;                  // n_blocks for the final norm
+  const SubLayer* layer = nullptr;   // null: the final norm
+  const Norm* final_norm = nullptr;  // null: a sub-layer
+  Index block = 0;                   // n_blocks for the final norm
   const LayerWeights<double>* weights = nullptr;
   Matrix<double> input;                       // x
   RowVector<double> pre_scales, post_scales;  // divisors of the norms, by token; a final norm's are post_scales

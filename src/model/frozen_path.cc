@@ -5,54 +5,44 @@
 namespace rankfall {
 
 CentredMatrix FrozenPath::norm(const Norm& norm, NormPlace place, State x) {
-  if (x.residual.rows() > 0) x = norm_linear(*layer_, norm, place, valid_, std::move(x));
+  if (!is_zero(x)) x = norm_linear(layer(), norm, place, valid_, std::move(x));
   if (!begins_here(Origin::Kind::kBias)) return x;
-  const RowVector<double> shift = norm_shift(*layer_, norm);
+  const RowVector<double> shift = norm_shift(layer(), norm);
   if (place == NormPlace::kPre) {
     shift_ = shift;
   } else if (shift.size() > 0) {
-    if (x.residual.rows() == 0) {
+    if (is_zero(x)) {
       x.mean.setZero(shift.size());
-      x.residual.setZero(layer_->scales(place).size(), shift.size());
+      x.residual.setZero(layer().scales(place).size(), shift.size());
     }
     x.mean += shift;
   }
   return x;
 }
 
-CentredMatrix FrozenPath::apply(const Attention& attention, const State& x) {
+CentredMatrix FrozenPath::attend(const Attention& attention, const State& x) const {
   if (begins_here(Origin::Kind::kBias)) {
-    const Matrix<double> constant = attention_constant(*layer_, attention, shift_);
+    const Matrix<double> constant = attention_constant(layer(), attention, shift_);
     return constant.rows() > 0 ? centred(constant, valid_) : State{};
   }
-  if (!head_ || x.residual.rows() == 0) return {};
-  return head_linear(*layer_, attention, *head_, valid_, x);
+  if (!head_ || is_zero(x)) return {};
+  return head_linear(layer(), attention, *head_, valid_, x);
 }
 
 CentredMatrix FrozenPath::combine(double skip, State x, double branch, State y) const {
-  const auto scale = [](double factor, State& z) {
-    if (factor == 1) return;
-    z.mean *= factor;
-    z.residual *= factor;
-  };
   scale(branch, y);
   // A head instead of the skip, or what begins here, to which nothing but its own beginning is added.
-  if (head_ || skip == 0 || x.residual.rows() == 0) return y;
+  if (head_ || skip == 0 || is_zero(x)) return y;
   scale(skip, x);
-  if (y.residual.rows() > 0) {
-    x.mean += y.mean;
-    x.residual += y.residual;
-  }
+  add_to(x, std::move(y));
   return x;
 }
 
 CentredMatrix path_step(const Origin& origin, std::span<const std::uint8_t> valid, const FrozenLayer& f,
-                        const std::optional<Norm>& final_norm, std::optional<Index> head, CentredMatrix x) {
+                        std::optional<Index> head, CentredMatrix x) {
   FrozenPath domain(origin, valid);
   domain.choose(head);
-  domain.enter(f);
-  if (!f.layer) return domain.norm(*final_norm, NormPlace::kFinal, std::move(x));
-  return step(domain, *f.layer, std::move(x));
+  return domain.advance(f, std::move(x));
 }
 
 bool is_choice(const Origin& origin, const FrozenLayer& f) {

@@ -19,8 +19,8 @@ struct PathNode {
 
 class Enumerator {
  public:
-  Enumerator(const Network& network, std::span<const Sample> samples, const std::vector<FrozenRecorder>& recorders)
-      : network_(network), samples_(samples), recorders_(recorders) {}
+  Enumerator(std::span<const Sample> samples, const std::vector<FrozenRecorder>& recorders)
+      : samples_(samples), recorders_(recorders) {}
 
   Index n_layers() const { return static_cast<Index>(recorders_[0].layers.size()); }
   const FrozenLayer& layer(Index l) const { return recorders_[0].layers[static_cast<std::size_t>(l)]; }
@@ -59,20 +59,18 @@ class Enumerator {
     next.terms.reserve(node.terms.size());
     for (std::size_t s = 0; s < samples_.size(); ++s) {
       next.terms.push_back(path_step(node.path.origin, samples_[s].valid,
-                                     recorders_[s].layers[static_cast<std::size_t>(l)], network_.final_norm, head,
-                                     node.terms[s]));
+                                     recorders_[s].layers[static_cast<std::size_t>(l)], head, node.terms[s]));
     }
     return next;
   }
 
   // A path that is zero after its origin's block does not exist.
   bool is_alive(const PathNode& node, Index l) const {
-    const bool is_zero = std::ranges::all_of(node.terms, [](const auto& term) { return term.residual.rows() == 0; });
+    const bool all_zero = std::ranges::all_of(node.terms, [](const auto& term) { return is_zero(term); });
     const bool may_begin = l + 1 < n_layers() && node.path.origin.block == layer(l + 1).block;
-    return !is_zero || may_begin;
+    return !all_zero || may_begin;
   }
 
-  const Network& network_;
   std::span<const Sample> samples_;
   const std::vector<FrozenRecorder>& recorders_;
 };
@@ -94,7 +92,7 @@ void enumerate(const Network& network, const WeightSource& weights, std::span<co
   watch.reserve(samples.size());
   for (FrozenRecorder& recorder : recorders) watch.push_back(&recorder);
   freeze(network, weights, samples, watch, inputs, {});
-  const Enumerator enumerator(network, samples, recorders);
+  const Enumerator enumerator(samples, recorders);
 
   const auto from = [&](const PathNode& root, Index first) {
     const Index cut = enumerator.cut(first);

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "model/attention/kind.h"
-#include "model/forward_impl.h"
 #include "model/freezing.h"
 #include "model/frozen_path.h"
 
@@ -19,9 +18,9 @@ std::optional<Index> head_at(const Path& path, const FrozenLayer& f) {
 // Takes one sample's single paths along with the forward pass.
 class FollowRun final : public FrozenObserver {
  public:
-  FollowRun(const Network& network, const Sample& sample, const MatrixRef<double>& input,
-            const std::vector<Path>& paths, const FollowOptions& options)
-      : network_(network), sample_(sample), paths_(paths), options_(options), terms_(paths.size()) {
+  FollowRun(const Sample& sample, const MatrixRef<double>& input, const std::vector<Path>& paths,
+            const FollowOptions& options)
+      : sample_(sample), paths_(paths), options_(options), terms_(paths.size()) {
     const CentredMatrix start = centred(input, sample.valid);
     const CentredMatrix identity = centred(Matrix<double>::Identity(input.rows(), input.rows()), sample.valid);
     for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -30,17 +29,12 @@ class FollowRun final : public FrozenObserver {
     }
   }
 
-  void layer(const FrozenLayer& f) override { advance(f); }
-  void final_norm(const FrozenLayer& f, const Norm& /*norm*/) override { advance(f); }
-  std::vector<PathTerm> take() { return std::move(terms_); }
-
- private:
-  void advance(const FrozenLayer& f) {
+  void layer(const FrozenLayer& f) override {
     parallel_for(static_cast<Index>(paths_.size()), [&](Index n) {
       const auto i = static_cast<std::size_t>(n);
       const auto head = head_at(paths_[i], f);
       PathTerm& path = terms_[i];
-      path.term = path_step(paths_[i].origin, sample_.valid, f, network_.final_norm, head, std::move(path.term));
+      path.term = path_step(paths_[i].origin, sample_.valid, f, head, std::move(path.term));
       if (!head || !options_.attention) return;
       const Matrix<double>& p = f.attention[static_cast<std::size_t>(*head)];
       const bool distributions = has_distributions(std::get<Attention>(f.layer->f).weights);
@@ -48,8 +42,9 @@ class FollowRun final : public FrozenObserver {
                                                 : attention_product(p, distributions, sample_.valid, path.attention);
     });
   }
+  std::vector<PathTerm> take() { return std::move(terms_); }
 
-  const Network& network_;
+ private:
   const Sample& sample_;
   const std::vector<Path>& paths_;
   FollowOptions options_;
@@ -59,13 +54,44 @@ class FollowRun final : public FrozenObserver {
 // The heaviest partial paths of one sample.
 class BeamRun final : public FrozenObserver {
  public:
-  BeamRun(const Network& network, const Sample& sample, const MatrixRef<double>& input, Index beam)
-      : network_(network), sample_(sample), beam_(static_cast<std::size_t>(beam)) {
+  BeamRun(const Sample& sample, const MatrixRef<double>& input, Index beam)
+      : sample_(sample), beam_(static_cast<std::size_t>(beam)) {
     paths_.push_back({{}, centred(input, sample.valid)});
   }
 
-  void layer(const FrozenLayer& f) override { advance(f); }
-  void final_norm(const FrozenLayer& f, const Norm& /*norm*/) override { advance(f); }
+  void layer(const FrozenLayer& f) override {
+    for (const Origin& origin : new_origins(f)) {
+      if (std::ranges::none_of(paths_, [&](const Partial& p) { return p.path.origin == origin; })) {
+        paths_.push_back({{origin, {}}, {}});
+      }
+    }
+    std::vector<Move> moves;
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+      const bool choice = is_choice(paths_[i].path.origin, f);
+      moves.push_back({i, std::nullopt, !choice});
+      const auto n_heads = choice ? static_cast<Index>(f.attention.size()) : 0;
+      for (Index h = 0; h < n_heads; ++h) moves.push_back({i, h});
+    }
+    // What is heavy is computed twice, so that not all are in memory at once.
+    parallel_for(static_cast<Index>(moves.size()), [&](Index m) {
+      Move& move = moves[static_cast<std::size_t>(m)];
+      const CentredMatrix term = moved(f, move);
+      move.norm = is_zero(term) ? -1 : frobenius(term, sample_.valid);
+    });
+    std::erase_if(moves, [](const Move& move) { return move.norm < 0; });
+    std::ranges::stable_sort(
+        moves, [](const Move& a, const Move& b) { return a.is_kept != b.is_kept ? a.is_kept : a.norm > b.norm; });
+    const auto n_kept = static_cast<std::size_t>(std::ranges::count_if(moves, &Move::is_kept));
+    moves.resize(std::min(moves.size(), n_kept + beam_));
+    std::vector<Partial> next(moves.size());
+    parallel_for(static_cast<Index>(moves.size()), [&](Index m) {
+      const Move& move = moves[static_cast<std::size_t>(m)];
+      Partial& partial = next[static_cast<std::size_t>(m)];
+      partial = {paths_[move.from].path, moved(f, move)};
+      if (move.head) partial.path.heads.push_back({f.block, *move.head});
+    });
+    paths_ = std::move(next);
+  }
 
   std::vector<WeightedPath> take() {
     std::vector<WeightedPath> out;
@@ -91,63 +117,13 @@ class BeamRun final : public FrozenObserver {
 
   CentredMatrix moved(const FrozenLayer& f, const Move& move) const {
     const Partial& from = paths_[move.from];
-    return path_step(from.path.origin, sample_.valid, f, network_.final_norm, move.head, from.term);
+    return path_step(from.path.origin, sample_.valid, f, move.head, from.term);
   }
 
-  void advance(const FrozenLayer& f) {
-    for (const Origin& origin : new_origins(f)) {
-      if (std::ranges::none_of(paths_, [&](const Partial& p) { return p.path.origin == origin; })) {
-        paths_.push_back({{origin, {}}, {}});
-      }
-    }
-    std::vector<Move> moves;
-    for (std::size_t i = 0; i < paths_.size(); ++i) {
-      const bool choice = is_choice(paths_[i].path.origin, f);
-      moves.push_back({i, std::nullopt, !choice});
-      const auto n_heads = choice ? static_cast<Index>(f.attention.size()) : 0;
-      for (Index h = 0; h < n_heads; ++h) moves.push_back({i, h});
-    }
-    // What is heavy is computed twice, so that not all are in memory at once.
-    parallel_for(static_cast<Index>(moves.size()), [&](Index m) {
-      Move& move = moves[static_cast<std::size_t>(m)];
-      const CentredMatrix term = moved(f, move);
-      move.norm = term.residual.rows() > 0 ? frobenius(term, sample_.valid) : -1;
-    });
-    std::erase_if(moves, [](const Move& move) { return move.norm < 0; });
-    std::ranges::stable_sort(
-        moves, [](const Move& a, const Move& b) { return a.is_kept != b.is_kept ? a.is_kept : a.norm > b.norm; });
-    const auto n_kept = static_cast<std::size_t>(std::ranges::count_if(moves, &Move::is_kept));
-    moves.resize(std::min(moves.size(), n_kept + beam_));
-    std::vector<Partial> next(moves.size());
-    parallel_for(static_cast<Index>(moves.size()), [&](Index m) {
-      const Move& move = moves[static_cast<std::size_t>(m)];
-      Partial& partial = next[static_cast<std::size_t>(m)];
-      partial = {paths_[move.from].path, moved(f, move)};
-      if (move.head) partial.path.heads.push_back({f.block, *move.head});
-    });
-    paths_ = std::move(next);
-  }
-
-  const Network& network_;
   const Sample& sample_;
   std::size_t beam_;
   std::vector<Partial> paths_;
 };
-
-// Runs the forward pass with make(sample, input) watching each sample.
-template <class Run>
-std::vector<Run> run_along(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
-                           const ForwardOptions& options, const auto& make) {
-  const BlasThreads one_blas_thread(1);
-  std::vector<Matrix<double>> inputs = input_states<double>(network, weights, samples);
-  std::vector<Run> runs;
-  std::vector<FrozenObserver*> watch;
-  runs.reserve(samples.size());
-  watch.reserve(samples.size());
-  for (std::size_t s = 0; s < samples.size(); ++s) watch.push_back(&runs.emplace_back(make(s, inputs[s])));
-  freeze(network, weights, samples, watch, std::move(inputs), options);
-  return runs;
-}
 
 void check_paths(const Network& network, const std::vector<Path>& paths) {
   for (const Path& path : paths) {
@@ -175,9 +151,10 @@ std::vector<std::vector<PathTerm>> follow(const Network& network, const WeightSo
     throw Error(ErrorKind::kUsage, fmt::format("{} lists of paths for {} samples", paths.size(), samples.size()));
   }
   for (const auto& list : paths) check_paths(network, list);
-  auto runs = run_along<FollowRun>(network, weights, samples, options, [&](std::size_t s, const Matrix<double>& input) {
-    return FollowRun(network, samples[s], input, paths[s], follow_options);
-  });
+  auto runs =
+      freeze_with<FollowRun>(network, weights, samples, options, [&](std::size_t s, const Matrix<double>& input) {
+        return FollowRun(samples[s], input, paths[s], follow_options);
+      });
   std::vector<std::vector<PathTerm>> terms(samples.size());
   for (std::size_t s = 0; s < samples.size(); ++s) terms[s] = runs[s].take();
   return terms;
@@ -187,8 +164,8 @@ std::vector<std::vector<WeightedPath>> heaviest(const Network& network, const We
                                                 std::span<const Sample> samples, Index beam,
                                                 const ForwardOptions& options) {
   if (beam < 1) throw Error(ErrorKind::kUsage, fmt::format("a beam of {} paths, expected 1 at least", beam));
-  auto runs = run_along<BeamRun>(network, weights, samples, options, [&](std::size_t s, const Matrix<double>& input) {
-    return BeamRun(network, samples[s], input, beam);
+  auto runs = freeze_with<BeamRun>(network, weights, samples, options, [&](std::size_t s, const Matrix<double>& input) {
+    return BeamRun(samples[s], input, beam);
   });
   std::vector<std::vector<WeightedPath>> out;
   out.reserve(samples.size());
