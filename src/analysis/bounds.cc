@@ -87,9 +87,7 @@ Study bounds_study(const BoundsOptions& options) {
   study.check = [](const Model& /*model*/, const Network& network, MemoryPlan plan) {
     plan.whole_attention = true;
     // Several matrices of tokens by tokens and by width for each head at work.
-    const double n = static_cast<double>(plan.n_tokens);
-    plan.extra_bytes = static_cast<double>(network.sizes.n_heads) * sizeof(double) *
-                       (4 * n * n + 4 * n * static_cast<double>(network.sizes.d_model));
+    plan.kept_attention = plan.kept_states = 4 * static_cast<double>(network.sizes.n_heads);
     check_memory(network, plan);
   };
   study.rows = rows_of_bounds;

@@ -300,10 +300,8 @@ Captured capture(const std::string& spec, const std::filesystem::path& file, con
   const auto [model, inputs] = open_with_inputs(
       spec, options.seed, {{}, options.input.ignore_unused}, options.input,
       [&](const Model& opened, const InputSize& size) {
-        const std::size_t scalar = options.precision == Precision::kF32 ? sizeof(float) : sizeof(double);
-        for (const Variant& variant : variants) {
-          check_memory(apply(variant, opened.network), {size.n_samples, size.n_tokens, scalar, false, opened.drawn});
-        }
+        check_memory(opened, variants,
+                     {.n_samples = size.n_samples, .n_tokens = size.n_tokens, .precision = options.precision});
       });
   const Layout layout = make_layout(model.network.sizes, size_of(inputs.samples), options);
   const Plan plan = make_plan(layout, inputs.samples, options);

@@ -18,7 +18,7 @@ void check_study(const Study& study, const Model& model, const InputSize& size) 
   if (study.tracked) check_trackable(model.network, study.variants);
   for (const Variant& variant : study.variants) {
     const Network network = apply(variant, model.network);
-    const MemoryPlan plan{size.n_samples, size.n_tokens, sizeof(double), false, model.drawn};
+    const MemoryPlan plan{.n_samples = size.n_samples, .n_tokens = size.n_tokens, .drawn = model.drawn};
     if (study.check) {
       study.check(model, network, plan);
     } else {

@@ -75,12 +75,12 @@ void check(const LayerCostOptions& options, const std::vector<AttentionChoice>& 
 void check_room(const LayerCostOptions& options, const Network& network) {
   MemoryPlan plan;
   plan.n_tokens = options.tokens.back();
-  plan.scalar_bytes = options.precision == Precision::kF32 ? sizeof(float) : sizeof(double);
+  plan.precision = options.precision;
   const auto d = static_cast<double>(options.d_model);
   const auto n = static_cast<double>(plan.n_tokens);
-  const auto scalar = static_cast<double>(plan.scalar_bytes);
-  for (const Index tokens : options.tokens) plan.extra_bytes += static_cast<double>(tokens) * d * sizeof(double);
-  plan.extra_bytes += (4 * n * d + (8 + 4 + static_cast<double>(options.kernel)) * d * d) * scalar;
+  const double scalar = options.precision == Precision::kF32 ? sizeof(float) : sizeof(double);
+  for (const Index tokens : options.tokens) plan.kept_bytes += static_cast<double>(tokens) * d * sizeof(double);
+  plan.kept_bytes += (4 * n * d + (8 + 4 + static_cast<double>(options.kernel)) * d * d) * scalar;
   check_memory(network, plan);
 }
 

@@ -43,7 +43,7 @@ void check_network(const LowrankOptions& options, const Model& model, const Netw
   plan.whole_attention = options.spectra;
   check_memory(network, plan);
   if (!needs_lengths(options)) return;
-  check_memory(network, {1, options.lengths.back(), sizeof(double), true, model.drawn});
+  check_memory(network, {.n_tokens = options.lengths.back(), .whole_attention = true, .drawn = model.drawn});
   if (options.block < 0 || options.block >= network.sizes.n_blocks) {
     throw Error(ErrorKind::kUsage,
                 fmt::format("block {}; {} has blocks 0 to {}", options.block, model.name, network.sizes.n_blocks - 1));

@@ -149,7 +149,7 @@ Study measure_study(const MeasureOptions& options) {
   const double floor = floor_of(options.precision);
   const bool f32 = options.precision == Precision::kF32;
   study.check = [chosen, f32](const Model& /*model*/, const Network& network, MemoryPlan plan) {
-    plan.scalar_bytes = f32 ? sizeof(float) : sizeof(double);
+    plan.precision = f32 ? Precision::kF32 : Precision::kF64;
     plan.whole_attention =
         std::ranges::any_of(chosen, [](std::size_t i) { return all_metrics()[i].kind == MetricKind::kAttention; });
     check_memory(network, plan);

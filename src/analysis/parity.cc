@@ -269,7 +269,7 @@ void compare_model(const std::string& spec, const ParityOptions& options, Result
   provenance.add(model, input_options, inputs.source, size);
   provenance.add_notes(inputs.notes);
   for (const auto& [prefix, variant] : variants) {
-    check_memory(apply(variant, model.network), {size.n_samples, size.n_tokens, sizeof(double), false, model.drawn});
+    check_memory(model, std::span(&variant, 1), {.n_samples = size.n_samples, .n_tokens = size.n_tokens});
   }
 
   const Sizes& sizes = model.network.sizes;

@@ -75,9 +75,9 @@ void list_paths(const std::string& spec, const PathListOptions& options,
                               model.name, options.variant.name, total.str(), kMostPaths));
     }
     // P of all layers, and partial paths.
-    const Sizes& sizes = network.sizes;
-    plan.extra_bytes = static_cast<double>(plan.n_samples * plan.n_tokens) * sizeof(double) *
-                       static_cast<double>(sizes.n_blocks * sizes.n_heads * plan.n_tokens + 100 * sizes.d_model);
+    const auto n_samples = static_cast<double>(plan.n_samples);
+    plan.kept_attention = n_samples * static_cast<double>(network.sizes.n_blocks * network.sizes.n_heads);
+    plan.kept_states = 100 * n_samples;
     check_memory(network, plan);
   };
   study.notes = [&](const Model& model, std::span<const Sample> /*samples*/) {

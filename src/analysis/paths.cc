@@ -36,18 +36,15 @@ void check_options(const PathsOptions& options) {
 // Refuses what does not fit in memory.
 void check_paths(const PathsOptions& options, const Network& network, MemoryPlan plan) {
   plan.whole_attention = true;
-  const auto n_tokens = static_cast<double>(plan.n_tokens);
-  const double attention = n_tokens * n_tokens * sizeof(double) * static_cast<double>(network.sizes.n_heads);
-  const double term = n_tokens * static_cast<double>(network.sizes.d_model) * sizeof(double);
   const double states = static_cast<double>(network.sizes.n_blocks + 1);
   constexpr double kRowBytes = 13 * 500;  // of all metrics of a sum
-  plan.extra_bytes = attention;
+  plan.kept_attention = static_cast<double>(network.sizes.n_heads);
+  plan.kept_bytes = 200 * states * static_cast<double>(options.n_draws);
   if (options.lengths) {
-    plan.extra_bytes += path_sum_bytes(network, plan.n_tokens, options.origins_by_block) +
-                        kRowBytes * states * states / 2 * (options.origins_by_block ? states : 4);
+    plan.kept_bytes += path_sum_bytes(network, plan.n_tokens, options.origins_by_block) +
+                       kRowBytes * states * states / 2 * (options.origins_by_block ? states : 4);
   }
-  if (options.n_top > 0) plan.extra_bytes += 3 * term * static_cast<double>(beam_of(options));
-  plan.extra_bytes += 200 * states * static_cast<double>(options.n_draws);
+  if (options.n_top > 0) plan.kept_states = 3 * static_cast<double>(beam_of(options));
   check_memory(network, plan);
 }
 

@@ -54,7 +54,7 @@ double working_set(const SubLayer& layer, double n_tokens, double d_model) {
 double memory_needed(const Network& network, const MemoryPlan& plan) {
   const double n = static_cast<double>(plan.n_tokens);
   const double d = static_cast<double>(network.sizes.d_model);
-  const double scalar = static_cast<double>(plan.scalar_bytes);
+  const double scalar = plan.precision == Precision::kF32 ? sizeof(float) : sizeof(double);
   double widest = 0;
   double weights = 0;
   double all_weights = 0;
@@ -69,14 +69,15 @@ double memory_needed(const Network& network, const MemoryPlan& plan) {
   const double kept = plan.drawn ? std::max(std::min(all_weights * 4, 4.0 * (1 << 30)), weights * 4) : 0;
   const double states = static_cast<double>(plan.n_samples) * n * (d + 1);
   const double whole = plan.whole_attention ? n * n * (scalar + 2 * sizeof(double)) * threads() : 0;
-  return (states + widest * threads() + 2 * weights) * scalar + kept + whole + plan.extra_bytes;
+  const double of_study = n * (plan.kept_attention * n + plan.kept_states * d) * sizeof(double) + plan.kept_bytes;
+  return (states + widest * threads() + 2 * weights) * scalar + kept + whole + of_study;
 }
 
-void refuse_beyond_memory(double needed, const std::string& what, const std::string& advice) {
+void check_memory(double needed, const std::string& what, const std::string& advice) {
   const MemoryLimits limits = memory_limits();
   const double present = static_cast<double>(limits.allowed());
   if (needed <= present) return;
-  // What no such machine can do is a matter of the command; what a limit forbids may be done without the limit.
+  // A command that no such machine can run is at fault itself; what a limit forbids may be done without the limit.
   const bool limited = needed <= static_cast<double>(limits.physical);
   throw Error(
       limited ? ErrorKind::kNumerical : ErrorKind::kUsage,
@@ -86,10 +87,15 @@ void refuse_beyond_memory(double needed, const std::string& what, const std::str
 }
 
 void check_memory(const Network& network, const MemoryPlan& plan) {
-  refuse_beyond_memory(memory_needed(network, plan),
-                       fmt::format("{} samples of {} tokens{}", plan.n_samples, plan.n_tokens,
-                                   plan.whole_attention ? ", with whole attention matrices," : ""),
-                       "Fewer samples or tokens (--samples, --tokens) or a smaller model fit");
+  check_memory(memory_needed(network, plan),
+               fmt::format("{} samples of {} tokens{}", plan.n_samples, plan.n_tokens,
+                           plan.whole_attention ? ", with whole attention matrices," : ""),
+               "Fewer samples or tokens (--samples, --tokens) or a smaller model fit");
+}
+
+void check_memory(const Model& model, std::span<const Variant> variants, MemoryPlan plan) {
+  plan.drawn = model.drawn;
+  for (const Variant& variant : variants) check_memory(apply(variant, model.network), plan);
 }
 
 }  // namespace rankfall

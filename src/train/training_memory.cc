@@ -55,13 +55,12 @@ double training_memory(const TrainSettings& s) {
 }
 
 void check_training_memory(const TrainSettings& s, Index n_at_a_time) {
-  refuse_beyond_memory(
-      training_memory(s) * static_cast<double>(n_at_a_time),
-      fmt::format("{}training on {} sequences of {} tokens, {} a step,",
-                  n_at_a_time > 1 ? fmt::format("{} times ", n_at_a_time) : "", s.n_train, s.n_tokens,
-                  std::min(s.batch, s.n_train)),
-      "Fewer or shorter sequences (--train, --tokens), a smaller --batch or network, or fewer --threads "
-      "fit");
+  check_memory(training_memory(s) * static_cast<double>(n_at_a_time),
+               fmt::format("{}training on {} sequences of {} tokens, {} a step,",
+                           n_at_a_time > 1 ? fmt::format("{} times ", n_at_a_time) : "", s.n_train, s.n_tokens,
+                           std::min(s.batch, s.n_train)),
+               "Fewer or shorter sequences (--train, --tokens), a smaller --batch or network, or fewer --threads "
+               "fit");
 }
 
 }  // namespace rankfall
