@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/dcheck.h"
+#include "base/edit_distance.h"
 #include "base/errors.h"
 #include "io/checkpoint_files.h"
 #include "io/dtype.h"
@@ -69,25 +70,6 @@ class CheckpointWeights final : public WeightSource {
   std::vector<CheckpointFiles::Entry> tensors_;  // as in Network::tensors
   bool release_;
 };
-
-// Number of single-character edits from a to b, or `limit` if that is fewer.
-std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit) {
-  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= limit) return limit;
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    std::size_t least = row[0];
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-      least = std::min(least, row[j]);
-    }
-    if (least >= limit) return limit;
-  }
-  return std::min(row.back(), limit);
-}
 
 constexpr std::string_view kWrapper = "module.";  // in front of everything, from training on several devices
 
