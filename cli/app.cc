@@ -91,7 +91,7 @@ int run(int argc, char** argv, const char* name, const char* description, void (
     if (error.get_exit_code() == 0) return app.exit(error);  // prints help or version
     return fail(kUsage, [&] { return parse_failure(app, error); });
   } catch (const Error& error) {
-    return fail(static_cast<int>(error.kind()), [&] { return error.what(); });
+    return fail(static_cast<int>(error.kind()), [&] { return with_option_names(error.what()); });
   } catch (const std::bad_alloc&) {
     return fail(kNoMemory, [] {
       rlimit space{};

@@ -62,7 +62,9 @@ void run(MeasureCommand& command) {
   }
   Agreement agreement;
   study.run = [&](const Progress& progress) {
-    if (command.compare) check_comparable(command.study.models, options);
+    if (command.compare) {
+      for_option("--compare-published", [&] { check_comparable(command.study.models, options); });
+    }
     options.progress = progress;
     Result result = measure(command.study.models, options);
     if (!command.compare) return result;

@@ -57,8 +57,12 @@ std::vector<Variant> chosen_parts(const VariantOptions& options, const std::vect
     return paper_variants(true);
   }
   std::vector<Variant> variants;
-  for (const std::string& name : options.named) variants.push_back(variant_named(name));
-  for (const std::string& parts : options.without) variants.push_back(variant_without(parts));
+  for (const std::string& name : options.named) {
+    variants.push_back(for_option("--variant", [&] { return variant_named(name); }));
+  }
+  for (const std::string& parts : options.without) {
+    variants.push_back(for_option("--without", [&] { return variant_without(parts); }));
+  }
   for (std::size_t i = 0; i < variants.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (variants[i].name == variants[j].name) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/progress.h"
+#include "cli/usage_errors.h"
 #include <rankfall/error.h>
 #include <rankfall/threshold.h>
 
@@ -16,8 +17,11 @@ std::vector<Threshold> parse_conditions(const std::vector<std::string>& conditio
   for (const Variant& variant : command.variants) names.push_back(variant.name);
   std::vector<Threshold> thresholds;
   for (const std::string& text : conditions) {
-    const Threshold& threshold = thresholds.emplace_back(parse_threshold(text));
-    check_decidable(threshold, command.name, names);
+    const Threshold& threshold = thresholds.emplace_back(for_option("--fail-if", [&] {
+      Threshold parsed = parse_threshold(text);
+      check_decidable(parsed, command.name, names);
+      return parsed;
+    }));
     for (const MetricView& view : command.views) {
       if (view.asked || !threshold.metric.starts_with(view.prefix)) continue;
       throw Error(ErrorKind::kUsage, fmt::format("--fail-if '{}': '{}' is not computed; add {}", to_string(threshold),
@@ -31,7 +35,7 @@ std::vector<Threshold> parse_conditions(const std::vector<std::string>& conditio
 void check_thresholds(const std::vector<Threshold>& thresholds, const Result& result) {
   std::string broken;
   for (const Threshold& threshold : thresholds) {
-    for (const Row& row : violations(threshold, result)) {
+    for (const Row& row : for_option("--fail-if", [&] { return violations(threshold, result); })) {
       const std::string head = row.head ? fmt::format(" head {}", *row.head) : "";
       const std::string layer = row.layer ? fmt::format(" {} {}", row.head ? "block" : "layer", *row.layer) : "";
       const std::string length = row.length ? fmt::format(" length {}", *row.length) : "";

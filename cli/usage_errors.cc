@@ -1,6 +1,7 @@
 #include "cli/usage_errors.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -69,6 +70,34 @@ std::string reason(const CLI::App& app, const CLI::App& command, const CLI::Pars
 }
 
 }  // namespace
+
+std::string with_option_names(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
+      {"InputOptions::n_samples", "--samples"},
+      {"InputOptions::n_tokens", "--tokens"},
+      {"InputOptions::text", "--text"},
+      {"InputOptions::ids", "--ids"},
+      {"InputOptions::hidden", "--hidden"},
+      {"InputOptions::pixels", "--pixels"},
+      {"InputOptions::tokenizer", "--tokenizer DIRECTORY"},
+      {"InputOptions::paragraphs", "--paragraphs"},
+      {"InputOptions::field", "--field"},
+      {"InputOptions::pad", "--pad"},
+      {"OpenOptions::ignore_unused", "--ignore-unused"},
+      {"MeasureOptions::n_seeds", "--seeds"},
+      {"PathsOptions::n_draws", "--sample"},
+      {"PathsOptions::n_top", "--top"},
+      {"PathsOptions::rerun", "--rerun"},
+      {"PathsOptions::as_published", "--as-published"},
+      {"Precision::kF64", "--precision f64"},
+  };
+  for (const auto& [field, option] : kOptions) {
+    for (auto at = text.find(field); at != std::string::npos; at = text.find(field, at)) {
+      text.replace(at, field.size(), option);
+    }
+  }
+  return text;
+}
 
 std::string unknown_command(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;

@@ -73,12 +73,12 @@ Result audit(const AuditOptions& options) {
   if (options.n_trials < 1) throw Error(ErrorKind::kUsage, "trials of a search: expected at least 1");
   if (!(options.seconds >= 0)) throw Error(ErrorKind::kUsage, "seconds of the searches: expected 0 or more");
   if (!options.witnesses.empty() && !std::filesystem::is_directory(options.witnesses)) {
-    throw Error(ErrorKind::kUsage, fmt::format("--witnesses {}: no such directory", options.witnesses.string()));
+    throw Error(ErrorKind::kUsage, fmt::format("{}: no such directory for witnesses", options.witnesses.string()));
   }
   if (!options.witnesses.empty()) AtomicFile(options.witnesses / "witness");  // throws where nothing can be written
   for (const Index number : options.claims) {
     if (number < 1 || number > 17) {
-      throw Error(ErrorKind::kUsage, fmt::format("--claims {}: there are claims 1 to 17", number));
+      throw Error(ErrorKind::kUsage, fmt::format("claim {}: there are claims 1 to 17", number));
     }
   }
   std::vector<Numbered> claims = all_claims();
@@ -90,7 +90,7 @@ Result audit(const AuditOptions& options) {
   const auto n_searches = std::ranges::count_if(claims, [](const Numbered& n) { return n.claim.is_search; });
   const SearchEffort effort{options.n_trials,
                             options.seconds / static_cast<double>(std::max<std::ptrdiff_t>(1, n_searches))};
-  const std::string limit = options.seconds > 0 ? fmt::format(" --seconds {}", options.seconds) : "";
+  const std::string limit = options.seconds > 0 ? fmt::format(" --seconds {}", options.seconds) : "";  // a command line
 
   Result result{"audit", {}, {}};
   add(result.manifest, "seed", options.seed);
@@ -126,8 +126,8 @@ Result audit(const AuditOptions& options) {
       stopped.n = finding.n_trials;
       stopped.k = *finding.n_planned;
     }
-    text("audit.command", fmt::format("rankfall audit --claims {} --seed {} --trials {}{}", claim.number, options.seed,
-                                      options.n_trials, limit));
+    constexpr const char* kCommand = "rankfall audit --claims {} --seed {} --trials {}{}";  // a command line
+    text("audit.command", fmt::format(kCommand, claim.number, options.seed, options.n_trials, limit));
     if (finding.witness && !options.witnesses.empty()) {
       const auto file = options.witnesses / (id.substr(0, id.find(' ')) + "_" + claim.name + ".json");
       write_file_atomically(without_link(file), to_json(*finding.witness));

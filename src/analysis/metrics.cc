@@ -122,7 +122,7 @@ std::vector<std::size_t> select_metrics(const std::vector<std::string>& asked) {
     // Forty names bury the one that was meant: they are listed only where none is near.
     const std::string meant = did_you_mean(name, names);
     throw Error(ErrorKind::kUsage,
-                fmt::format("--metrics {}: unknown metric{}", name,
+                fmt::format("unknown metric '{}'{}", name,
                             meant.empty() ? fmt::format(", expected one of {}", fmt::join(names, ", ")) : meant));
   }
   return {chosen.begin(), chosen.end()};

@@ -211,7 +211,7 @@ std::vector<std::string> captured_variants(const SafetensorsFile& file) {
 std::vector<std::pair<std::string, Variant>> variants_in(const SafetensorsFile& file) {
   const auto published = file.metadata().find("as_published");
   if (published != file.metadata().end() && published->second == "true") {
-    throw input(fmt::format("{}: captured with --as-published, which parity does not run", file.where()));
+    throw input(fmt::format("{}: captured as published, which parity does not run", file.where()));
   }
   std::vector<std::pair<std::string, Variant>> variants;
   for (const TensorInfo& tensor : file.tensors()) {
@@ -245,9 +245,12 @@ InputOptions input_beside(const std::filesystem::path& directory, InputOptions o
     if (file->find("hidden_states")) options.hidden = path.string();
     if (options.from_file()) return options;
   }
-  throw Error(ErrorKind::kUsage,
-              fmt::format("{}: has no input.safetensors; give the reference's input with --ids, --hidden or --pixels",
-                          directory.string()));
+  throw Error(
+      ErrorKind::kUsage,
+      fmt::format(
+          "{}: has no input.safetensors; give the reference's input (InputOptions::ids, InputOptions::hidden or "
+          "InputOptions::pixels)",
+          directory.string()));
 }
 
 void compare_model(const std::string& spec, const ParityOptions& options, Result& result, Provenance& provenance,

@@ -70,9 +70,11 @@ void list_paths(const std::string& spec, const PathListOptions& options,
   study.check = [&](const Model& model, const Network& network, MemoryPlan plan) {
     total = count_of(path_counts(network, *model.weights).back(), std::nullopt);
     if (total > kMostPaths) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{}, variant {}: {} paths, expected at most {} to list them; --top lists the heaviest",
-                              model.name, options.variant.name, total.str(), kMostPaths));
+      throw Error(
+          ErrorKind::kUsage,
+          fmt::format(
+              "{}, variant {}: {} paths, expected at most {} to list them; PathsOptions::n_top lists the heaviest",
+              model.name, options.variant.name, total.str(), kMostPaths));
     }
     // P of all layers, and partial paths.
     const auto n_samples = static_cast<double>(plan.n_samples);

@@ -20,7 +20,7 @@ Index target_of(const Sample& sample, Index to) {
   const bool exists = target >= 0 && target < n;
   if (!exists || (!sample.valid.empty() && sample.valid[static_cast<std::size_t>(target)] == 0)) {
     throw Error(ErrorKind::kUsage,
-                fmt::format("--to {}: {}", to,
+                fmt::format("output token {}: {}", to,
                             exists ? "that token is padding in one of the samples"
                                    : fmt::format("a sample has {} tokens, expected {} to {}", n, -n, n - 1)));
   }

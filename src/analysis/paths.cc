@@ -28,8 +28,10 @@ std::vector<View> views_of(const PathsOptions& options) {
 
 void check_options(const PathsOptions& options) {
   const auto fail = [](const char* text) { throw Error(ErrorKind::kUsage, text); };
-  if (options.rerun && options.n_draws == 0) fail("paths are run again from random ones: --rerun needs --sample");
-  if (options.as_published && options.n_draws == 0) fail("--as-published is about random paths: it needs --sample");
+  if (options.rerun && options.n_draws == 0)
+    fail("paths are run again from random ones: PathsOptions::rerun needs PathsOptions::n_draws");
+  if (options.as_published && options.n_draws == 0)
+    fail("PathsOptions::as_published is about random paths: it needs PathsOptions::n_draws");
   if (views_of(options).empty()) fail("nothing to do: no view of the paths was asked for");
 }
 

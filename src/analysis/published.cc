@@ -170,12 +170,13 @@ std::vector<Row> published_curves(std::string_view published, std::string_view s
 }
 
 void check_comparable(std::span<const std::string> models, const MeasureOptions& options) {
-  const auto fail = [](const std::string& text) { throw Error(ErrorKind::kUsage, "--compare-published: " + text); };
+  const auto fail = [](const std::string& text) { throw Error(ErrorKind::kUsage, text); };
   const bool known = std::ranges::any_of(models, [](const std::string& model) {
     return std::ranges::any_of(kModels, [&](const Name& name) { return model == name.ours; });
   });
   if (!known) fail("nothing to compare; expected bert-base@init, albert-base@init or xlnet-base@init");
-  if (options.n_seeds < 3) fail("expected --seeds 3 or more: the deviation over seeds is the unit of comparison");
+  if (options.n_seeds < 3)
+    fail("expected MeasureOptions::n_seeds 3 or more: the deviation over seeds is the unit of comparison");
   if (options.input.from_file() || options.input.n_tokens.value_or(128) != 128 ||
       options.input.n_samples.value_or(32) != 32) {
     fail("the published samples are 32 of 128 tokens");

@@ -14,7 +14,7 @@
 namespace rankfall {
 
 Result tokens(const std::filesystem::path& directory, const InputOptions& options) {
-  if (options.text.empty()) throw Error(ErrorKind::kUsage, "no text; expected --text FILE");
+  if (options.text.empty()) throw Error(ErrorKind::kUsage, "no text (InputOptions::text)");
   const auto tokenizer = Tokenizer::open(directory);
   TextSource source(options);
   Result result{"tokens", base_manifest(), {}};

@@ -153,11 +153,11 @@ bool is_image(const std::string& path) {
 
 Inputs image_inputs(const Network& network, const InputOptions& options) {
   const auto* patches = std::get_if<PatchInput>(&network.input.source);
-  if (!patches) throw Error(ErrorKind::kUsage, "--pixels: the model takes no images");
+  if (!patches) throw Error(ErrorKind::kUsage, "InputOptions::pixels: the model takes no images");
   if (patches->channels != 3) {
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("--pixels: the model takes {} channels; image files have 3, give a tensor", patches->channels));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("InputOptions::pixels: the model takes {} channels; image files have 3, give a tensor",
+                            patches->channels));
   }
   const Preprocessing preprocessing = read_preprocessing(options.tokenizer, patches->image);
   Inputs inputs;

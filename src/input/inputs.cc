@@ -177,7 +177,7 @@ void take_samples(const SampleReader& reader, const InputOptions& options, const
     inputs.samples.push_back(std::move(sample));
   }
   if (inputs.samples.empty()) {
-    throw input_error(where, fmt::format("none of {} samples has {} tokens (--tokens)", n_read, *length));
+    throw input_error(where, fmt::format("none of {} samples has {} tokens (InputOptions::n_tokens)", n_read, *length));
   }
   if (n_skipped > 0) {
     inputs.notes.push_back(
@@ -258,7 +258,7 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
                       int{!options.hidden.empty()} + int{!options.pixels.empty()};
   if (n_kinds > 1) {
     throw Error(ErrorKind::kUsage,
-                "more than one of --text, --ids, --features, --hidden and --pixels; expected one kind of input");
+                "more than one of text, ids, features, hidden states and pixels; expected one kind of input");
   }
   if (!options.text.empty()) return text_inputs(network, options);
   if (!options.pixels.empty() && is_image(options.pixels[0])) return image_inputs(network, options);
@@ -278,7 +278,7 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
                                                           : read_pixels(file, network);
   take_samples(reader, options, file.where(), inputs);
   if (options.n_tokens && !options.pixels.empty()) {
-    inputs.notes.emplace_back("--tokens has no meaning for images, whose tokens are patches");
+    inputs.notes.emplace_back("a number of tokens has no meaning for images, whose tokens are patches");
   }
   drop_unused_segments(network, inputs, file.where());
   check_each(network, inputs.samples, file.where());

@@ -65,7 +65,7 @@ struct Account {
     if (n_short > 0) {
       notes.push_back(
           fmt::format("{}: {} of {} samples skipped, shorter than {} tokens (the longest of them has {}); a smaller "
-                      "--tokens or --pad keeps them, without --tokens each has its own length",
+                      "number or padding keeps them, without a number each has its own length",
                       where, n_short, n_items, lengths.most, longest));
     }
     if (n_truncated > 0 && !lengths.equal) {
@@ -115,24 +115,29 @@ void check_tokens(const Network& network, const Sample& sample) {
   if (account.n_short == 0) throw input_error(source.where(), "no piece of the vocabulary is in it");
   throw input_error(
       source.where(),
-      fmt::format("none of {} samples has {} tokens, the longest has {}; without --tokens each sample has its own "
-                  "length, --pad pads shorter ones, --paragraphs joins lines",
-                  source.n_items(), lengths.most, account.longest));
+      fmt::format(
+          "none of {} samples has {} tokens, the longest has {}; without InputOptions::n_tokens each sample has its "
+          "own length, InputOptions::pad pads shorter ones, InputOptions::paragraphs joins lines",
+          source.n_items(), lengths.most, account.longest));
 }
 
 }  // namespace
 
 Inputs text_inputs(const Network& network, const InputOptions& options) {
-  if (!std::holds_alternative<TokenInput>(network.input.source)) throw usage_error("--text: the model takes no tokens");
+  if (!std::holds_alternative<TokenInput>(network.input.source))
+    throw usage_error("InputOptions::text: the model takes no tokens");
   if (options.tokenizer.empty()) {
     throw usage_error(
-        "--text: a model that is no directory has no tokenizer of its own; give one with --tokenizer DIRECTORY");
+        "a model that is not a directory has no tokenizer of its own; InputOptions::tokenizer can name a directory "
+        "with "
+        "one");
   }
   const auto tokenizer = Tokenizer::open(options.tokenizer);
   const Lengths lengths = lengths_for(network, options);
   const std::size_t n_special = tokenizer->front().size() + tokenizer->back().size();
   if (lengths.most <= static_cast<Index>(n_special)) {
-    throw usage_error(fmt::format("--tokens {}: special tokens alone are {}", lengths.most, n_special));
+    throw usage_error(
+        fmt::format("{} tokens (InputOptions::n_tokens): special tokens alone are {}", lengths.most, n_special));
   }
   const Index n_wanted = options.n_samples.value_or(kDefaultSamples);
 

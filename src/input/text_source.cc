@@ -43,7 +43,7 @@ bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\n\v\
 
 TextSource::TextSource(const InputOptions& options) : paragraphs_(options.paragraphs), field_(options.field) {
   if (paragraphs_ && !field_.empty()) {
-    throw Error(ErrorKind::kUsage, "--paragraphs and --field: JSON lines have no paragraphs");
+    throw Error(ErrorKind::kUsage, "InputOptions::paragraphs and InputOptions::field: JSON lines have no paragraphs");
   }
   if (options.text == "-") {
     where_ = "standard input";
@@ -75,8 +75,8 @@ std::string TextSource::field_of(std::string_view line) const {
   const nlohmann::json object = parse_json(line, where);
   const auto found = object.is_object() ? object.find(field_) : object.end();
   if (!object.is_object() || found == object.end() || !found->is_string()) {
-    throw input_error(
-        fmt::format("{}: found no text {}, expected a JSON object with one (--field)", where, in_quotes(field_)));
+    throw input_error(fmt::format("{}: found no text {}, expected a JSON object with one (InputOptions::field)", where,
+                                  in_quotes(field_)));
   }
   return found->get<std::string>();
 }

@@ -147,7 +147,7 @@ class NameTable {
     if (!ignore_unused) {
       throw input_error(fmt::format(
           "{}, and the numbers would be those of another network. config.json may say the wrong model_type; "
-          "--ignore-unused goes on without them",
+          "OpenOptions::ignore_unused goes on without them",
           which));
     }
     notes.push_back(which);

@@ -29,7 +29,7 @@ void check_finite(const MatrixRef<T>& x, const std::string& place) {
           fmt::format("{}: {} at token {}, channel {}, expected finite numbers; the weights may hold such a value, "
                       "or the activations leave the range of the precision{}",
                       place, isnan(x(i, j)) ? "NaN" : "infinity", i, j,
-                      std::is_same_v<T, float> ? " (try --precision f64)" : ""));
+                      std::is_same_v<T, float> ? " (try Precision::kF64)" : ""));
     }
   }
 }

@@ -90,7 +90,7 @@ void check_memory(const Network& network, const MemoryPlan& plan) {
   check_memory(memory_needed(network, plan),
                fmt::format("{} samples of {} tokens{}", plan.n_samples, plan.n_tokens,
                            plan.whole_attention ? ", with whole attention matrices," : ""),
-               "Fewer samples or tokens (--samples, --tokens) or a smaller model fit");
+               "Fewer samples or tokens (InputOptions::n_samples, InputOptions::n_tokens) or a smaller model fit");
 }
 
 void check_memory(const Model& model, std::span<const Variant> variants, MemoryPlan plan) {

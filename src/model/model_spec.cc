@@ -100,22 +100,25 @@ Model open_path(std::string_view spec, bool ignore_unused) {
   }
   if (const auto hub = preset_hub_name(spec)) {
     // Who names a released model wants its trained weights; the untrained ones come second.
-    throw usage_error(spec,
-                      fmt::format("no such directory. Trained weights are read from a directory with config.json and "
-                                  "model.safetensors: `hf download {} --local-dir {}` makes one. {}@init is the same "
-                                  "architecture with random weights, untrained",
-                                  *hub, spec, spec));
+    throw usage_error(
+        spec,
+        fmt::format(
+            "no such directory. Trained weights are read from a directory with config.json and "
+            "model.safetensors: `hf download {} --local-dir {}` makes one. {}@init is the same "  // a command line
+            "architecture with random weights, untrained",
+            *hub, spec, spec));
   }
   const bool is_path = spec.starts_with('/') || spec.starts_with('.') || spec.starts_with('~') || spec.ends_with('/');
   if (is_path) {
     throw Error(ErrorKind::kInput,
                 fmt::format("{}: no such directory; expected one with config.json and model.safetensors", spec));
   }
-  throw usage_error(spec,
-                    fmt::format("no such directory; expected one with config.json and model.safetensors, a "
-                                "specification such as san:layers=12,heads=12,dim=768, or a preset: {}@init. Nothing "
-                                "is downloaded: `hf download NAME --local-dir DIR` gets a model from the hub{}",
-                                fmt::join(preset_names(), "@init, "), did_you_mean(spec, preset_specs())));
+  throw usage_error(
+      spec,
+      fmt::format("no such directory; expected one with config.json and model.safetensors, a "
+                  "specification such as san:layers=12,heads=12,dim=768, or a preset: {}@init. Nothing "
+                  "is downloaded: `hf download NAME --local-dir DIR` gets a model from the hub{}",  // a command line
+                  fmt::join(preset_names(), "@init, "), did_you_mean(spec, preset_specs())));
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ void check_length(const Network& network, Index n_tokens) {
   if (n_tokens < 1) throw usage_error(fmt::format("a sample of {} tokens; expected at least 1", n_tokens));
   const Index limit = network.sizes.max_positions;
   if (limit > 0 && n_tokens > limit) {
-    throw usage_error(
-        fmt::format("a sample of {} tokens; the model has positions for {} at most (--tokens)", n_tokens, limit));
+    throw usage_error(fmt::format(
+        "a sample of {} tokens; the model has positions for {} at most (InputOptions::n_tokens)", n_tokens, limit));
   }
 }
 

@@ -47,9 +47,10 @@ Network as_published(Network network, PaperVariant variant) {
   const Parts parts = parts_of(variant);
   if (network.family == "bert" || network.family == "xlnet") return without(std::move(network), parts);
   if (network.family != "albert") {
-    throw Error(ErrorKind::kUsage, fmt::format("--as-published: the model's family is '{}'; the published figures know "
-                                               "bert, albert and xlnet only. Use --variant for other families",
-                                               network.family));
+    throw Error(ErrorKind::kUsage,
+                fmt::format("variants as published: the model's family is '{}'; the published figures know "
+                            "bert, albert and xlnet only",
+                            network.family));
   }
   // ALBERT's ffn and ffn_output became identities; the activation, the MLP's skip and its norm stayed.
   if (parts.mlp) {
@@ -118,11 +119,10 @@ Variant variant_without(std::string_view parts) {
                  : part == "norm"     ? &variant.removed.norm
                                       : nullptr;
     if (!flag) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("--without {}: unknown part '{}', expected attn_skip, mlp, mlp_skip or norm{}", parts,
-                              part, did_you_mean(part, {"attn_skip", "mlp", "mlp_skip", "norm"})));
+      throw Error(ErrorKind::kUsage, fmt::format("unknown part '{}', expected attn_skip, mlp, mlp_skip or norm{}", part,
+                                                 did_you_mean(part, {"attn_skip", "mlp", "mlp_skip", "norm"})));
     }
-    if (*flag) throw Error(ErrorKind::kUsage, fmt::format("--without {}: '{}' is named twice", parts, part));
+    if (*flag) throw Error(ErrorKind::kUsage, fmt::format("part '{}' is named twice", part));
     *flag = true;
   }
   const auto name = [&](bool removed, const char* part) {
@@ -143,9 +143,8 @@ Variant variant_named(std::string_view name) {
   if (name == "san+skip") return labelled({.mlp = true});
   if (name == "no-norm") return labelled({.norm = true});
   throw Error(ErrorKind::kUsage,
-              fmt::format("--variant {}: unknown variant, expected full, san, san+mlp, san+skip or "
-                          "no-norm; --without takes any combination of parts{}",
-                          name, did_you_mean(name, {"full", "san", "san+mlp", "san+skip", "no-norm"})));
+              fmt::format("unknown variant '{}', expected full, san, san+mlp, san+skip or no-norm{}", name,
+                          did_you_mean(name, {"full", "san", "san+mlp", "san+skip", "no-norm"})));
 }
 
 std::vector<Variant> paper_variants(bool as_published) {

@@ -100,7 +100,7 @@ class ResultEvents : public JsonEvents {
   }
   void need(const std::string& name) const {
     if (!top_keys_.contains(name)) {
-      fail(fmt::format("no '{}'; is it a result that rankfall wrote with --format json?", name));
+      fail(fmt::format("no '{}'; is it a result that rankfall wrote as JSON?", name));
     }
   }
 

@@ -24,7 +24,7 @@ std::string_view trim(std::string_view text) {
 }
 
 [[noreturn]] void reject(std::string_view text, std::string_view why) {
-  throw Error(ErrorKind::kUsage, fmt::format("--fail-if '{}': {}; expected [VARIANT:]METRIC[@LAYER]>VALUE, for example "
+  throw Error(ErrorKind::kUsage, fmt::format("condition '{}': {}; expected [VARIANT:]METRIC[@LAYER]>VALUE, for example "
                                              "'relative_residual.composite@last<0.1'",
                                              text, why));
 }
@@ -72,7 +72,7 @@ bool holds(const Threshold& threshold, double value) {
 using Rows = std::vector<const Row*>;
 
 [[noreturn]] void nothing_to_compare(const Threshold& threshold, std::string_view why) {
-  throw Error(ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", to_string(threshold), why));
+  throw Error(ErrorKind::kUsage, fmt::format("condition '{}': {}", to_string(threshold), why));
 }
 
 // Keeps the rows whose text field is `wanted`; if there are none, says what there is.
@@ -171,7 +171,7 @@ std::optional<double> comparable(const Row& row) {
 
 void check_decidable(const Threshold& threshold, std::string_view command, const std::vector<std::string>& variants) {
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", to_string(threshold), why));
+    throw Error(ErrorKind::kUsage, fmt::format("condition '{}': {}", to_string(threshold), why));
   };
   const auto info = find_metric(threshold.metric);
   const MetricUse* use = info && info->axis != MetricAxis::kText ? info->use_in(command) : nullptr;

@@ -272,7 +272,7 @@ TokenizerParts open_parts(const fs::path& directory) {
     if (is_there(fast)) return read_tokenizer_json(fast);
     throw input_error(
         fmt::format("{}: the family {} has no supported tokenizer; token ids from another one can be given instead "
-                    "(--ids)",
+                    "(InputOptions::ids)",
                     config_file.string(), in_quotes(name)));
   }
   switch (family->files) {
@@ -297,7 +297,7 @@ TokenizerParts open_parts(const fs::path& directory) {
       break;
   }
   if (is_there(fast)) return read_tokenizer_json(fast);
-  throw input_error(fmt::format("{}: has no tokenizer; expected {} for the family {}. Without one give --ids",
+  throw input_error(fmt::format("{}: has no tokenizer; expected {} for the family {}. Without one give InputOptions::ids",
                                 directory.string(), tokenizer_files(name), name));
 }
 

@@ -9,7 +9,7 @@ namespace rankfall {
 // A tokenizer's file asks for something that is not supported. Skipping it would give other tokens, so it is refused,
 // with the way out that every model has.
 [[noreturn]] inline void fail_unsupported(const Config& node, const std::string& what) {
-  node.fail(what + " is not supported; token ids from another tokenizer can be given instead (--ids)");
+  node.fail(what + " is not supported; token ids from another tokenizer can be given instead (InputOptions::ids)");
 }
 
 }  // namespace rankfall

@@ -296,7 +296,7 @@ TEST(Parity, ACapturedVariantIsComparedWithItself) {
   options.variants = {paper_variants(true)[2]};
   capture(bert, path, options);
   EXPECT_THAT(test::input_error([&] { parity(std::vector<std::string>{bert}, parity_options); }),
-              HasSubstr("--as-published"));
+              HasSubstr("captured as published"));
 }
 
 TEST(Parity, LargestAndMedianWithoutKeepingAll) {

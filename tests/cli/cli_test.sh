@@ -55,7 +55,7 @@ check "more than the memory" 2 "GB of memory" -- measure san:layers=1,heads=1,di
 check "whole attention beyond the memory" 2 "whole attention" -- measure san:layers=1,heads=1,dim=8 --metrics attention --tokens 1000000 --samples 1
 check "unknown part" 2 "unknown part 'head'" -- measure "${small[@]}" --without head
 check "unknown variant" 2 "unknown variant" -- measure "${small[@]}" --variant SAN
-check "unknown metric" 2 "unknown metric, expected one of residual.composite" -- measure "${small[@]}" --metrics frobnicate
+check "unknown metric" 2 "unknown metric 'frobnicate', expected one of residual.composite" -- measure "${small[@]}" --metrics frobnicate
 check "published and others" 2 "does not go with" -- measure "${small[@]}" --as-published --variant san
 check "not published" 2 "bert, albert and xlnet" -- measure san:layers=1,heads=1,dim=8 --as-published
 check "numbers overflow" 4 "block [0-9]+, .* output: (NaN|infinity) at token" -- measure san:layers=3,heads=1,dim=64,norm=none,std=1000 --samples 1 --tokens 4

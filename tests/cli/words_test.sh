@@ -87,7 +87,7 @@ check "an argument too many" 2 "unexpected argument 'x'" -- doctor x
 check "a precision" 2 "--precision: 'f16': expected f32 or f64" -- measure "${small[@]}" --precision f16
 says_nothing_of 'FAILED|->'
 check "a format" 2 "--format: 'jsn': expected table, csv or json; did you mean 'json'\?" -- measure "${small[@]}" --format jsn
-check "a metric" 2 "unknown metric; did you mean 'rank.stable'\?" -- measure "${small[@]}" --metrics rank.stabel
+check "a metric" 2 "unknown metric 'rank.stabel'; did you mean 'rank.stable'\?" -- measure "${small[@]}" --metrics rank.stabel
 check "a variant" 2 "did you mean 'san'" -- measure "${small[@]}" --variant SAN
 check "a kind of attention" 2 "did you mean 'nystrom'" -- measure "${small[@]}" --attention nystrm
 check "a missing value" 2 "--samples: its value is missing" -- measure --samples

@@ -72,7 +72,7 @@ TEST(TextInputs, KeepsWhatFillsTheTokens) {
   EXPECT_THAT(inputs.notes,
               ElementsAre(HasSubstr("1 of 3 samples skipped, shorter than 5 tokens (the longest of them has 3)")));
   EXPECT_THAT(input_error([&] { open_inputs(network(), options_for(dir, "the the\nthe\n", 9), 0); }),
-              HasSubstr("none of 2 samples has 9 tokens, the longest has 4; without --tokens"));
+              HasSubstr("none of 2 samples has 9 tokens, the longest has 4; without InputOptions::n_tokens"));
   EXPECT_THAT(input_error([&] { open_inputs(network(), options_for(dir, " \n\t\n", 9), 0); }),
               HasSubstr("nothing but white space"));
   EXPECT_THROW(open_inputs(network(), options_for(dir, "the", 2), 0), Error);

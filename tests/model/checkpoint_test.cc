@@ -295,7 +295,7 @@ TEST(Checkpoint, PartsTheDescriptionDoesNotHaveAreAnError) {
   EXPECT_THAT(saved_error(checkpoint),
               AllOf(HasSubstr("1 tensor inside the layers is not used: "
                               "'encoder.layer.0.attention.self.q_norm.weight'; the family bert has"),
-                    HasSubstr("--ignore-unused")));
+                    HasSubstr("OpenOptions::ignore_unused")));
   EXPECT_THAT(open_checkpoint(checkpoint.save().path(), true).notes,
               ElementsAre(HasSubstr("'encoder.layer.0.attention.self.q_norm.weight'")));
 }

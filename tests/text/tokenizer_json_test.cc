@@ -214,7 +214,7 @@ TEST(TokenizerJson, StagesThatAreNotKnownAreRefused) {
       {R"({"model": {"type": "Unigram", "vocab": [], "unk_id": 0}, "pre_tokenizer": {"type": "Metaspace"}})",
        "'vocab' is empty"},
       {R"({})", "'model' is missing"},
-      {R"({"model": {"type": "Odd", "vocab": {}}})", "(--ids)"},
+      {R"({"model": {"type": "Odd", "vocab": {}}})", "(InputOptions::ids)"},
       {R"({"model": {"type": "Odd", "vocab": {}}})",
        "the model 'Odd' (expected WordPiece, WordLevel, BPE or Unigram) is not"},
       {R"({"model": {"type": "WordLevel", "vocab": {}}})", "no pieces"},
