@@ -172,7 +172,7 @@ std::string metric_markdown() {
       "# Metrics\n\n"
       "Every metric that a result may contain, by group. This file is what `rankfall metrics --markdown` prints, and "
       "a\n"
-      "test compares the two: to change it, change `src/result/metric_info.cc`. [math.md](math.md) has the "
+      "test compares the two: to change it, change `src/result/metric_table.cc`. [math.md](math.md) has the "
       "definitions,\n"
       "the theorems and where they are coded.\n\n"
       "Names in capitals stand for one of several, which are [listed below](#names-in-capitals).\n\n"

@@ -13,7 +13,7 @@ inline void expect_registered(const Result& result) {
   for (const Row& row : result.rows) {
     const auto info = find_metric(row.metric);
     const MetricUse* use = info ? info->use_in(result.command) : nullptr;
-    ASSERT_NE(use, nullptr) << row.metric << " of " << result.command << " is not in src/result/metric_info.cc";
+    ASSERT_NE(use, nullptr) << row.metric << " of " << result.command << " is not in src/result/metric_table.cc";
     if (!row.mean) continue;
     EXPECT_EQ(use->has_layer, row.layer.has_value()) << row.metric << " of " << result.command;
     EXPECT_TRUE(use->has_head || !row.head) << row.metric << " of " << result.command;

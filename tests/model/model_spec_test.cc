@@ -190,11 +190,11 @@ TEST(Families, NeedTheEntriesTheyName) {
   EXPECT_EQ(family_infos().size(), 13U);
   for (const FamilyInfo& family : family_infos()) {
     const auto config_without = [&](const std::string& missing) {
-      std::string json = R"({"model_type": ")" + family.model_type + '"';
+      std::string text = R"({"model_type": ")" + family.model_type + '"';
       for (const std::string& entry : family.config) {
-        if (entry != missing) json += ", \"" + entry + "\": 16";
+        if (entry != missing) text += ", \"" + entry + "\": 16";
       }
-      return json + "}";
+      return text + "}";
     };
     EXPECT_NO_THROW(network_from_config(config_without(""), "config.json")) << family.model_type;
     for (const std::string& entry : family.config) {
