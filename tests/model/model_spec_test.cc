@@ -192,7 +192,8 @@ TEST(Families, NeedTheEntriesTheyName) {
     const auto config_without = [&](const std::string& missing) {
       std::string text = R"({"model_type": ")" + family.model_type + '"';
       for (const std::string& entry : family.config) {
-        if (entry != missing) text += ", \"" + entry + "\": 16";
+        const bool is_heads = entry.find("head") != std::string::npos;
+        if (entry != missing) text += ", \"" + entry + (is_heads ? "\": 4" : "\": 16");
       }
       return text + "}";
     };
