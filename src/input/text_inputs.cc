@@ -128,9 +128,7 @@ Inputs text_inputs(const Network& network, const InputOptions& options) {
     throw usage_error("InputOptions::text: the model takes no tokens");
   if (options.tokenizer.empty()) {
     throw usage_error(
-        "a model that is not a directory has no tokenizer of its own; InputOptions::tokenizer can name a directory "
-        "with "
-        "one");
+        "a model that is not a directory has no tokenizer of its own; give one with InputOptions::tokenizer");
   }
   const auto tokenizer = Tokenizer::open(options.tokenizer);
   const Lengths lengths = lengths_for(network, options);
