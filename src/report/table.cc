@@ -8,9 +8,14 @@
 namespace rankfall {
 
 std::string to_table(const Result& result, const TableOptions& options) {
-  View view = view_of(result, {.metrics = options.metrics, .compares = false});
+  const ViewOptions shown{.metrics = options.metrics, .compares = false};
+  View view = view_of(result, shown);
+  // Parts of a result: what a terminal would show may be missing.
+  if (terminal_text(view, options).empty()) view = plain_view(result, shown);
   if (!options.more.empty()) {
-    view.notes.push_back(fmt::format("all {} {}", counted(result.rows.size(), "row"), options.more));
+    const std::string all = fmt::format("all {} {}", counted(result.rows.size(), "row"), options.more);
+    if (view.notes.empty()) view.notes.emplace_back();
+    view.notes.back() += (view.notes.back().empty() ? "" : "; ") + all;
   }
   return terminal_text(view, options);
 }

@@ -57,7 +57,7 @@ void describe(LayerCurves& of, bool by_head, bool by_seed, bool over_seeds) {
   if (by_seed) curves.about += " · mean over seeds, lowest..highest";
   std::set<std::optional<Index>> n;
   for (const Point& point : curves.points) n.insert(point.n);
-  if (n.size() == 1 && *n.begin()) curves.about += " · " + mean_words(of.metric, **n.begin(), over_seeds);
+  if (n.size() == 1 && *n.begin()) curves.mean = mean_words(of.metric, **n.begin(), over_seeds);
   if (text.is_share()) {  // a band goes no further than what it is a band of
     for (Point& point : curves.points) {
       if (point.low && point.value.value_or(0) >= 0) point.low = std::max(*point.low, 0.0);

@@ -56,7 +56,8 @@ enum class Scale {
 // series, with bars.
 struct Curves {
   std::string title;  // whose: "bert-base@init san"
-  std::string about;  // what: words, formula, how many
+  std::string about;  // what: words and formula
+  std::string mean;   // what a point is the mean of: "arithmetic mean over 32 samples"
   std::string x = "layer", y;
   std::string series_title = "variant";
   std::string source_title;

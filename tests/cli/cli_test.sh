@@ -237,7 +237,7 @@ toy=san:layers=3,heads=2,dim=8,std=0.3,mlp=6
 few=(--samples 2 --tokens 6)
 check "paths" 0 -- paths $toy "${few[@]}"
 expect "shares by length" grep -q 'share of the residual by path length' "$dir/out"
-expect "the sum is the forward pass" grep -q 'relative error [0-9]e-1[5-9]' "$dir/out"
+expect "the sum is the forward pass" grep -q 'relative error of [0-9]e-1[5-9]' "$dir/out"
 check "paths as rows" 0 -- paths $toy "${few[@]}" --origins layer --interference --format csv
 expect "by block" grep -q ',paths.share.residual,.*,mlp.2,' "$dir/out"
 expect "exact counts" grep -qE ',paths.count,8,+3,embedding,.*,8$' "$dir/out"
@@ -260,7 +260,7 @@ check "that is said" 0 "restarts at the MLP" -- paths $toy "${few[@]}" --without
 check "paths of a checkpoint" 0 -- paths "$families/gpt2" --ids "$families/gpt2/input.safetensors" --variant full --variant san
 check "paths is a threshold" 5 "the condition holds" -- paths $toy "${few[@]}" --fail-if 'reconstruction_error@last>0'
 check "counts" 0 -- counts
-expect "GPT-3" grep -q '^GPT-3 .*95 = 96' "$dir/out"
+expect "GPT-3" grep -q '^GPT-3 .*95 and 96' "$dir/out"
 check "counts of numbers" 0 -- counts 12 12 --format csv
 expect "exactly" grep -q ',23298085122481$' "$dir/out"
 check "counts of a model" 0 -- counts "$families/bert" bert-base@init
@@ -278,7 +278,7 @@ check "a residual of another kind" 2 "" -- measure $toy --residual median
 
 # Bounds.
 check "bounds" 0 -- bounds $toy "${few[@]}"
-expect "Dobrushin's holds" grep -qE '^dobrushin +proved, from the data: applies and holds in' "$dir/out"
+expect "Dobrushin's holds" grep -qE '^dobrushin +proved +data +[0-9]+ +applies and holds in' "$dir/out"
 expect "depth forms say why not" grep -q 'T2.3_depth .*skip present' "$dir/out"
 check "bounds as rows" 0 -- bounds $toy "${few[@]}" --variant san --format csv
 expect "log10 of bounds" grep -q ',log10_bound.T2.3_sound,' "$dir/out"
@@ -312,7 +312,7 @@ expect "it still shows it" grep -q 'left 3, right 2.82.*: violated' "$dir/out"
 check "several witnesses at once" 0 -- audit --check "$dir/witnesses/04b_composite_triangle.json" "$dir/witnesses/07_theorem_2_2.json" "$dir/witnesses/06_entrywise_step.json"
 expect "all of them are looked at" test "$(grep -c '^  left ' "$dir/out")" = 3
 check "an audit cut short by its time limit" 0 -- audit --claims 7 --trials 1000000000 --seconds 0.01
-expect "it says so" grep -q 'time limit ended the search after' "$dir/out"
+expect "it says so" grep -q 'the time limit ended the search' "$dir/out"
 sed -i 's/1, 1\]/0, 0]/' "$dir/witnesses/04b_composite_triangle.json"
 check "a witness that shows nothing" 5 "do not show" -- audit --check "$dir/witnesses/04b_composite_triangle.json"
 check "no witness" 3 "" -- audit --check "$dir/text"
@@ -329,7 +329,7 @@ if [[ -x $(dirname "$rankfall")/rankfall-train ]]; then
   check "effectiveness" 0 -- effectiveness "$dir/sorted" --draws 2 --format csv
   expect "of every kind" grep -qE '^[^,]*,accuracy,.*,cumulative' "$dir/out"
   check "effectiveness as a table" 0 -- effectiveness "$dir/sorted/seed-0" --draws 2
-  expect "beside guessing" grep -q 'guessing by position' "$dir/out"
+  expect "beside guessing" grep -q 'most frequent label per position' "$dir/out"
   check "a training is a model" 0 -- paths "$dir/sorted/seed-0" --ids "$dir/sorted/seed-0/task.safetensors" --samples 2
   check "train on features" 0 -- train hull -o "$dir/hull" "${tiny[@]}" --monitor
   check "features from a file" 0 -- measure "$dir/hull" --features "$dir/hull/task.safetensors" --samples 2

@@ -121,7 +121,7 @@ TEST(Terminal, TablesSayRangesErrorsAndWhatIsFound) {
   const std::string text = terminal_text(view_with(table_of()), {.width = 80});
   EXPECT_THAT(text, HasSubstr("0.250"));
   EXPECT_THAT(text, HasSubstr("0.125..0.500"));
-  EXPECT_THAT(text, HasSubstr("12.50±0.25"));
+  EXPECT_THAT(text, HasSubstr("12.5±0.2"));
   EXPECT_THAT(text, HasSubstr("█████"));
   EXPECT_THAT(text, HasSubstr("counted"));
   EXPECT_THAT(text, HasSubstr("it holds wherever"));

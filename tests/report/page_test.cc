@@ -131,7 +131,7 @@ TEST(Page, BothKindsOfMeanAreNamed) {
   const Figure* arithmetic = find_figure(page, "Relative residual");
   const Figure* geometric = find_figure(page, "The exact residual");
   ASSERT_TRUE(arithmetic && geometric);
-  EXPECT_THAT(std::get<Curves>(arithmetic->nodes.at(0)).about, HasSubstr("arithmetic mean over 32 samples"));
+  EXPECT_THAT(std::get<Curves>(arithmetic->nodes.at(0)).mean, HasSubstr("arithmetic mean over 32 samples"));
   EXPECT_THAT(geometric->notes, testing::Contains(HasSubstr("mean of the logarithms over samples")));
   EXPECT_THAT(data_of(*geometric).columns,
               testing::Contains(testing::Field(&PageColumn::title, HasSubstr("geometric mean"))));

@@ -78,6 +78,7 @@ commands = {
     **({"bench": ["bert-tiny@init", "--rounds", "1", *tiny]} if "--all" in sys.argv[2:] else {}),  # six seconds each
     "doctor": [],
     "reproduce": ["--only", "fig5", "-o", "{out}"],
+    "metrics": [],
     "models": [],
     "help": ["measure"],
     "version": [],
@@ -87,7 +88,7 @@ commands = {
     "circle": ["--quick", "--dim", "4", "-o", "{out}.json"],
     "effectiveness": ["trained", "--samples", "2"],
 }
-no_result_file = {"capture", "report", "doctor", "reproduce", "models", "help", "version", "manual", "completion", "train", "circle", "bench"}
+no_result_file = {"capture", "report", "doctor", "reproduce", "metrics", "models", "help", "version", "manual", "completion", "train", "circle", "bench"}
 changes = {"bench", "doctor"}  # prints times
 
 

@@ -74,12 +74,15 @@ Json to_json(const DrawnSeries& series) {
 // What the nodes are about, once each, and the figure's own small print.
 Json notes_of(const Figure& figure) {
   Json notes = Json::array();
-  std::set<std::string_view> said;
+  std::set<std::string> said;
   for (const Node& node : figure.nodes) {
-    const std::string_view about = std::visit(
-        [](const auto& one) -> std::string_view {
-          if constexpr (std::is_same_v<std::decay_t<decltype(one)>, Sentences>) {
+    const std::string about = std::visit(
+        [](const auto& one) -> std::string {
+          using Type = std::decay_t<decltype(one)>;
+          if constexpr (std::is_same_v<Type, Sentences>) {
             return "";
+          } else if constexpr (std::is_same_v<Type, Curves>) {
+            return one.mean.empty() ? one.about : fmt::format("{}; {}", one.about, one.mean);
           } else {
             return one.about;
           }

@@ -237,7 +237,7 @@ void draw(const Curves& curves, const std::vector<Series>& series, Screen& scree
   if (curves.only_drawn && !screen.options.plot) return;
   const CurveGrid grid = grid_of(curves, series);
   if (grid.names.empty() || grid.xs.empty()) return;
-  screen.title(curves.title, curves.about.empty() ? curves.y : curves.about);
+  screen.title(curves.title, curves.about.empty() ? curves.y : curves.about, curves.mean);
   if (curves.small) {
     draw_small(grid, screen);
   } else if (!curves.only_drawn) {

@@ -67,18 +67,28 @@ void Screen::paragraph(std::string_view from_view, Colour colour, int indent) {
   }
 }
 
-void Screen::title(std::string_view title, std::string_view about) {
-  const std::string name = text(title), what = text(about);
+void Screen::title(std::string_view title, std::string_view about, std::string_view mean) {
+  const std::string name = text(title);
+  std::string what(about);
+  if (!mean.empty()) what += (about.empty() ? "" : " · ") + std::string(mean);
+  const auto fits = [&](std::string_view beside) {
+    return display_width(name) + 2 + display_width(text(beside)) <= options.width;
+  };
+  const auto one_line = [&](std::string_view beside) {
+    line(paint(Colour::kBold, name) + (name.empty() ? "" : "  ") + paint(Colour::kDim, text(beside)));
+  };
   if (name.empty() && what.empty()) return;
-  if (display_width(name) + 2 + display_width(what) <= options.width) {
-    line(paint(Colour::kBold, name) + (name.empty() ? "" : "  ") + paint(Colour::kDim, what));
-    return;
+  if (fits(what)) return one_line(what);
+  if (!name.empty() && !mean.empty() && fits(mean)) {
+    one_line(mean);
+    what = about;
+  } else {
+    constexpr std::size_t kMostLines = 3;  // of a name from a file
+    auto parts = wrap(name, options.width, options.unicode);
+    parts.resize(name.empty() ? 0 : std::min(parts.size(), kMostLines));
+    for (const auto& part : parts) line(paint(Colour::kBold, part));
   }
-  constexpr std::size_t kMostLines = 3;  // of a name from a file
-  auto parts = wrap(name, options.width, options.unicode);
-  parts.resize(name.empty() ? 0 : std::min(parts.size(), kMostLines));
-  for (const auto& part : parts) line(paint(Colour::kBold, part));
-  if (!what.empty()) paragraph(about, Colour::kDim, name.empty() ? 0 : 2);
+  if (!what.empty()) paragraph(what, Colour::kDim, name.empty() ? 0 : 2);
 }
 
 void Screen::beside(std::string_view name, int width, Tone tone, std::string_view from_view, Colour colour) {

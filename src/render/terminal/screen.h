@@ -23,8 +23,9 @@ struct Screen {
   void line(std::string harmless);
   // Wrapped, each line in this colour.
   void paragraph(std::string_view from_view, Colour colour = Colour::kPlain, int indent = 0);
-  // A title in bold and what it is about: on one line if it fits, else below. Harmless text stays what it is.
-  void title(std::string_view title, std::string_view about);
+  // A title in bold and what it is about: on one line if it fits, else below it; what it is a mean of stays beside it.
+  // Harmless text stays what it is.
+  void title(std::string_view title, std::string_view about, std::string_view mean = "");
   // `name` in its colour, the text beside it, wrapped; names are as wide as `width`.
   void beside(std::string_view name, int width, Tone tone, std::string_view from_view, Colour colour = Colour::kPlain);
   // A mark that is used: the legend at the end says what it means.

@@ -110,7 +110,7 @@ Figure residual_figure(const Result& result, const std::string& metric) {
     curves.title = model.model;
     curves.y = text.is_log10() ? "relative residual (geometric mean)" : text.words;
     curves.about = text.words + (text.formula.empty() ? "" : ": " + text.formula);
-    if (n) curves.about += " · " + mean_words(metric, *n, false);
+    if (n) curves.mean = mean_words(metric, *n, false);
     curves.scale = text.is_log10() ? Scale::kLog10 : Scale::kBoth;
     curves.precisions = text.is_log10();
     curves.deep = deep;  // one view for all models, or they cannot be compared

@@ -58,7 +58,7 @@ Figure metric_figure(const std::vector<const LayerCurves*>& models, const std::s
   const std::string& metric = models.front()->metric;
   const MetricInfo text = metric_info(metric);
   Figure figure;
-  figure.id = "curves-" + metric;
+  figure.id = metric == kMainMetric ? "curves" : "curves-" + metric;
   std::ranges::replace_if(
       figure.id, [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); }, '-');
   figure.title = title_case(text.words) + " by layer";
