@@ -297,8 +297,9 @@ TokenizerParts open_parts(const fs::path& directory) {
       break;
   }
   if (is_there(fast)) return read_tokenizer_json(fast);
-  throw input_error(fmt::format("{}: has no tokenizer; expected {} for the family {}. Without one give InputOptions::ids",
-                                directory.string(), tokenizer_files(name), name));
+  throw input_error(
+      fmt::format("{}: has no tokenizer; expected {} for the family {}. Without one give InputOptions::ids",
+                  directory.string(), tokenizer_files(name), name));
 }
 
 }  // namespace
