@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string_view>
@@ -115,8 +116,13 @@ Json to_json(const Figure& figure, Json& datasets) {
     datasets[id] = to_json(panel.data);
     if (panel.tabled) tables.push_back(id);
   }
+  // Sentences are about what stands above them: with several of these they name it.
+  const auto n_sentences =
+      std::ranges::count_if(figure.nodes, [](const Node& node) { return std::holds_alternative<Sentences>(node); });
+  std::string above;
   int n_tables = 0;
   for (const Node& node : figure.nodes) {
+    if (const auto* curves = std::get_if<Curves>(&node)) above = curves->title;
     if (const auto* table = std::get_if<Table>(&node)) {
       const std::string id = fmt::format("{}-table-{}", figure.id, ++n_tables);
       Dataset data = dataset_of(*table);
@@ -126,7 +132,11 @@ Json to_json(const Figure& figure, Json& datasets) {
     }
     if (const auto* sentences = std::get_if<Sentences>(&node)) {
       for (const Sentence& one : sentences->list) {
-        findings.push_back({{"subject", one.subject}, {"tone", tone_name(one.tone)}, {"text", one.text}});
+        const bool named = n_sentences > 1 && !above.empty();
+        const std::string subject = !named                ? one.subject
+                                    : one.subject.empty() ? above
+                                                          : fmt::format("{} {}", above, one.subject);
+        findings.push_back({{"subject", subject}, {"tone", tone_name(one.tone)}, {"text", one.text}});
       }
     }
   }
