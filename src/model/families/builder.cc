@@ -1,13 +1,28 @@
 #include "model/families/builder.h"
 
 #include <cmath>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "io/utf8.h"
-#include "model/activation.h"
 
 namespace rankfall {
+namespace {
+
+// The activation a config.json names (gelu, gelu_new, relu, ...), or nothing.
+std::optional<Activation> activation_named(std::string_view name) {
+  if (name == "gelu" || name == "gelu_python") return Activation::kGelu;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::kGeluTanh;
+  if (name == "relu") return Activation::kRelu;
+  if (name == "silu" || name == "swish") return Activation::kSilu;
+  if (name == "tanh") return Activation::kTanh;
+  if (name == "linear" || name == "identity") return Activation::kIdentity;
+  return std::nullopt;
+}
+
+}  // namespace
 
 TensorSlice NetworkBuilder::tensor(const std::string& name, std::vector<Index> shape, Init init) {
   const auto [entry, is_new] = by_name_.try_emplace(name, static_cast<int>(network_.tensors.size()));
