@@ -1,7 +1,7 @@
 #include <benchmark/benchmark.h>
 
-#include "model/attention_impl.h"
-#include "model/layer_weights_impl.h"
+#include "engine/dense/attention_impl.h"
+#include "engine/layer_weights_impl.h"
 #include <rankfall/model.h>
 
 // One block of queries of one head of BERT-base's width against n keys, on one core: rows of P as a whole, or in tiles.

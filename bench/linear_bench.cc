@@ -1,7 +1,7 @@
 #include <benchmark/benchmark.h>
 
+#include "engine/dense/activation.h"
 #include "linalg/linear.h"
-#include "model/activation.h"
 
 // Shapes of BERT-base: 128 tokens through 768 x 768, 768 x 3072 and 3072 x 768.
 

@@ -3,9 +3,9 @@
 #include <boost/multiprecision/eigen.hpp>
 #include <boost/multiprecision/mpfr.hpp>
 
+#include "engine/dense/activation_impl.h"
+#include "engine/forward_impl.h"
 #include "linalg/gemm_impl.h"
-#include "model/activation_impl.h"
-#include "model/forward_impl.h"
 #include "seconds.h"
 #include <rankfall/model.h>
 #include <rankfall/split.h>

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/input_map.h"
+#include "engine/layer_weights.h"
 #include "fuzz_check.h"
-#include "model/input_map.h"
-#include "model/layer_weights.h"
 #include <rankfall/error.h>
 #include <rankfall/model.h>
 #include <rankfall/variants.h>

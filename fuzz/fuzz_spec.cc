@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fuzz_check.h"
-#include "model/seen_keys.h"
+#include "network/seen_keys.h"
 #include <rankfall/attention.h>
 #include <rankfall/error.h>
 #include <rankfall/model.h>

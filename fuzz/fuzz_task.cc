@@ -4,9 +4,9 @@
 #include <cstring>
 #include <string>
 
-#include "analysis/task_file.h"
 #include "fuzz_check.h"
 #include "fuzz_folder.h"
+#include "studies/effectiveness/task_file.h"
 #include <rankfall/error.h>
 
 using namespace rankfall;

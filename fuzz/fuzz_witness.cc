@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "analysis/algebra_claims.h"
 #include "fuzz_check.h"
+#include "studies/audit/algebra_claims.h"
 #include <rankfall/error.h>
 
 using namespace rankfall;

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 READERS = {  # what of the tree a target is about
     "arrays": ["src/io/array_file.cc"],
-    "config": ["src/model/config.cc", "src/model/families/"],
+    "config": ["src/network/config.cc", "src/network/families/"],
     "image": ["src/input/image.cc"],
     "index": ["src/io/checkpoint_files.cc"],
     "json": ["src/io/json"],
@@ -25,11 +25,11 @@ READERS = {  # what of the tree a target is about
     "result": ["src/report/json_reader.cc"],
     "safetensors": ["src/io/safetensors.cc", "src/io/safetensors_header.cc"],
     "settings": ["src/train/settings.cc"],
-    "spec": ["src/model/model_spec.cc", "src/model/attention/kinds.cc", "src/result/threshold.cc"],
-    "task": ["src/analysis/task_file.cc"],
+    "spec": ["src/network/model_spec.cc", "src/network/attention/kinds.cc", "src/result/threshold.cc"],
+    "task": ["src/studies/effectiveness/task_file.cc"],
     "text": ["src/input/text_source.cc"],
     "tokenizer": ["src/text/"],
-    "witness": ["src/analysis/witness.cc"],
+    "witness": ["src/studies/audit/witness.cc"],
 }
 FUNCTION = re.compile(r"COVERED_FUNC: hits: (\d+) edges: (\d+)/(\d+) .* (\S+):\d+$")
 

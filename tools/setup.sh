@@ -219,8 +219,7 @@ rankfall_build_text() {
   awk -v seconds="$2" '
     function weight(step) {
       if (step !~ /Building/) return 0.5
-      if (step ~ /train|linalg|src\/model|test_model/) return 30
-      if (step ~ /analysis/) return 20
+      if (step ~ /train|linalg|src\/(network|engine|studies)|test_(engine|network|studies)/) return 30
       return step ~ /Unity/ ? 10 : 4
     }
     !/^\[[0-9]+\/[0-9]+\] / { next }

@@ -10,7 +10,7 @@
 #include <rankfall/weights.h>
 
 // The description of a network: a flat list of sub-layers, plain data without weights and without a scalar type.
-// Families (model.h) make one, variants (variants.h) rewrite it, domains (src/model/) run it. Nothing else in
+// Families (model.h) make one, variants (variants.h) rewrite it, domains (src/engine/) run it. Nothing else in
 // rankfall knows what a transformer looks like.
 
 namespace rankfall {

@@ -11,7 +11,7 @@
 #include "input/image.h"
 #include "io/json_file.h"
 #include "io/mapped_file.h"
-#include "model/config.h"
+#include "network/config.h"
 #include <rankfall/error.h>
 
 namespace rankfall {

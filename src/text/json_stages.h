@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/config.h"
+#include "network/config.h"
 #include "text/text_budget.h"
 
 // The stages of a tokenizer.json before its model. Each is an object with a "type"; what is not supported is refused

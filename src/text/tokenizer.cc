@@ -10,7 +10,7 @@
 #include "io/json_file.h"
 #include "io/mapped_file.h"
 #include "io/utf8.h"
-#include "model/config.h"
+#include "network/config.h"
 #include "text/bert_words.h"
 #include "text/byte_pair.h"
 #include "text/sentencepiece_model.h"

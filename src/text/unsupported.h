@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "model/config.h"
+#include "network/config.h"
 
 namespace rankfall {
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "model/layer_weights.h"
-#include "model/seen_keys.h"
+#include "engine/layer_weights.h"
+#include "network/seen_keys.h"
 #include "train/attention_kernel.h"
 #include <rankfall/error.h>
 

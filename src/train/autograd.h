@@ -4,7 +4,7 @@
 
 #include <torch/torch.h>
 
-#include "model/step.h"
+#include "engine/step.h"
 #include <rankfall/matrix.h>
 #include <rankfall/sample.h>
 #include <rankfall/weights.h>

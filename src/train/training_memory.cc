@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "model/memory.h"
+#include "engine/memory.h"
 #include "train/task_data.h"
 #include <rankfall/model.h>
 

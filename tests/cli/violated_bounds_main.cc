@@ -1,6 +1,6 @@
-#include "analysis/bounds_rows.h"
 #include "cli/app.h"
 #include "cli/commands.h"
+#include "studies/bounds/bounds_rows.h"
 
 // `rankfall` in a world where every bound is wrong by a factor 10^20.
 int main(int argc, char** argv) {

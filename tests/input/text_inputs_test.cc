@@ -2,10 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/recorder.h"
 #include "input/inputs.h"
 #include "input/text_source.h"
 #include "io/io_test_util.h"
-#include "model/recorder.h"
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
 

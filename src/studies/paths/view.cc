@@ -119,9 +119,10 @@ void add_reached(const RowGroup& group, Index sample, const Reached& reached, Fi
   }
   table.columns = {{"token", Kind::kCount}, {"all lengths", Kind::kShare}};
   for (Index k = 0; k < n_lengths; ++k) table.columns.push_back({fmt::format("length {}", k), Kind::kNumber});
-  for (const auto& [token, shares] : reached.tokens) {
+  for (const auto& entry : reached.tokens) {
+    const auto& shares = entry.second;
     auto& line = table.rows.emplace_back();
-    line.emplace_back(Number(static_cast<double>(token)));
+    line.emplace_back(Number(static_cast<double>(entry.first)));
     const auto add = [&](std::optional<Index> length) {
       const auto share = shares.find(length);
       line.emplace_back(Number(share == shares.end() ? std::nullopt : share->second));

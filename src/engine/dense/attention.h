@@ -1,0 +1,86 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "engine/layer_loader.h"
+#include "network/seen_keys.h"
+#include <rankfall/matrix.h>
+#include <rankfall/network.h>
+
+namespace rankfall {
+
+// Queries are worked on in blocks of this many rows, so that P exists as kQueryRows x n unless somebody needs it whole.
+inline constexpr Index kQueryRows = 128;
+
+// A sample of more tokens is worked on in tiles of kTileKeys keys with an online softmax, and tiles that the mask hides
+// are left out. The shape decides, never who looks on or how many threads there are. On one core (bench_attention) a
+// tile costs what the same part of a row does up to 8,192 tokens, and 0.86 of it at 32,768.
+inline constexpr Index kTiledAbove = 1024;
+inline constexpr Index kTileKeys = 512;
+
+// Of each row of a block of P.
+struct RowMeasures {
+  RowVector<double> entropy;  // in nats
+  RowVector<double> sink;     // mass on the first token that is no padding
+};
+
+// Of whole rows of P; `sink` is the key that counts as one.
+template <class T>
+RowMeasures row_measures(const MatrixRef<T>& rows, Index sink);
+
+// The first token that is no padding; 0 if there is none.
+inline Index first_valid(std::span<const std::uint8_t> valid) {
+  const auto found = std::ranges::find_if(valid, [](std::uint8_t v) { return v != 0; });
+  return found == valid.end() ? 0 : static_cast<Index>(found - valid.begin());
+}
+
+// Logits and probabilities of one head, in blocks of query rows. Built once per sample and layer from the projected
+// queries and keys; const and thread-safe afterwards.
+template <class T>
+class HeadScores {
+ public:
+  // q: [n, n_heads * d_head], k: [n, n_kv_heads * d_head], both must outlive this.
+  HeadScores(const Attention& attention, const LoadedLayer<T>& layer, const Matrix<T>& q, const Matrix<T>& k,
+             std::span<const std::uint8_t> valid, std::span<const std::int32_t> segments);
+
+  // out := rows first.. of P of head `head`; out has the block's rows and n columns. Masked and padded keys get 0; a
+  // query that may see no key gets a row of zeros.
+  void probabilities(Index head, Index first, MutableMatrixRef<T> out) const;
+
+  // Of rows that probabilities() made.
+  RowMeasures measures(const MatrixRef<T>& rows) const { return row_measures<T>(rows, sink_); }
+
+  // out := rows first.. of P times `values` [n, d], P in tiles. `measures` may be null.
+  void attend(Index head, Index first, const MatrixRef<T>& values, MutableMatrixRef<T> out,
+              RowMeasures* measures) const;
+
+  // Rows first.., columns first_key.. of the logits, before softmax and mask; what GaussianWeights add is part of them.
+  void logits(Index head, Index first, Index first_key, MutableMatrixRef<T> out) const;
+  void logits(Index head, Index first, MutableMatrixRef<T> out) const { logits(head, first, 0, out); }
+
+  // What of a tile is seen; kSome may be said of all or none.
+  enum class Seen { kNone, kSome, kAll };
+  Seen seen(Index first, Index rows, Index first_key, Index keys) const;
+
+ private:
+  void add_xlnet_positions(const XlnetPositions& xlnet, Index head, Index first, Index first_key,
+                           MutableMatrixRef<T> out) const;
+  bool sees(Index query, Index key) const;
+  // row := e^(row - m) where seen and 0 elsewhere, m = max(largest, the row); true if anything is. largest := m.
+  bool exponentials(Index query, Index first_key, Seen seen, T& largest, Eigen::Ref<RowVector<T>> row) const;
+
+  const Attention& attention_;
+  const LoadedLayer<T>& layer_;
+  const Matrix<T>& q_;
+  const Matrix<T>& k_;
+  std::span<const std::uint8_t> valid_;
+  std::span<const std::int32_t> segments_;
+  SeenKeys keys_;
+  Matrix<T> key_terms_;  // of GaussianWeights, [n_kv_heads, n]: -scale |k_j|^2 / 2
+  Index sink_ = 0;
+};
+
+}  // namespace rankfall

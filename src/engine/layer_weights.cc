@@ -1,0 +1,78 @@
+#include "engine/layer_weights.h"
+
+#include "engine/layer_weights_impl.h"
+
+namespace rankfall {
+namespace {
+
+void collect(const TensorSlice& slice, std::vector<TensorSlice>& out) { out.push_back(slice); }
+
+template <class T>
+void collect(const std::optional<T>& optional, std::vector<TensorSlice>& out) {
+  if (optional) collect(*optional, out);
+}
+
+void collect(const Linear& linear, std::vector<TensorSlice>& out) {
+  collect(linear.w, out);
+  collect(linear.b, out);
+}
+
+void collect(const Norm& norm, std::vector<TensorSlice>& out) {
+  collect(norm.gain, out);
+  collect(norm.bias, out);
+}
+
+void collect(const NoPositions&, std::vector<TensorSlice>&) {}
+
+void collect(const XlnetPositions& positions, std::vector<TensorSlice>& out) {
+  collect(positions.r, out);
+  for (const TensorSlice& slice : {positions.u, positions.v, positions.s, positions.segment_embedding}) {
+    collect(slice, out);
+  }
+}
+
+void collect(const T5Positions& positions, std::vector<TensorSlice>& out) { collect(positions.bias, out); }
+
+void collect(const RotaryPositions&, std::vector<TensorSlice>&) {}
+
+void collect(const Attention& attention, std::vector<TensorSlice>& out) {
+  for (const Linear* linear : {&attention.q, &attention.k, &attention.v, &attention.o}) collect(*linear, out);
+  std::visit([&](const auto& positions) { collect(positions, out); }, attention.positions);
+}
+
+void collect(const Mlp& mlp, std::vector<TensorSlice>& out) {
+  collect(mlp.up, out);
+  collect(mlp.down, out);
+  if (mlp.gate) collect(*mlp.gate, out);
+}
+
+void collect(const Elementwise&, std::vector<TensorSlice>&) {}
+
+}  // namespace
+
+std::vector<TensorSlice> slices_of(const SubLayer& layer) {
+  std::vector<TensorSlice> out;
+  if (layer.pre) collect(*layer.pre, out);
+  std::visit([&](const auto& f) { collect(f, out); }, layer.f);
+  if (layer.post) collect(*layer.post, out);
+  return out;
+}
+
+std::vector<TensorSlice> slices_of(const Linear& linear) {
+  std::vector<TensorSlice> out;
+  collect(linear, out);
+  return out;
+}
+
+std::vector<TensorSlice> slices_of(const Norm& norm) {
+  std::vector<TensorSlice> out;
+  collect(norm, out);
+  return out;
+}
+
+template LoadedSlice<float> load_slice(const TensorSlice&, const std::vector<TensorSpec>&, const WeightSource&);
+template LoadedSlice<double> load_slice(const TensorSlice&, const std::vector<TensorSpec>&, const WeightSource&);
+template class LayerWeights<float>;
+template class LayerWeights<double>;
+
+}  // namespace rankfall

@@ -1,8 +1,0 @@
-#include "model/low_rank_head_impl.h"
-
-namespace rankfall {
-
-template class LowRankHead<float>;
-template class LowRankHead<double>;
-
-}  // namespace rankfall

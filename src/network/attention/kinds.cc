@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "io/utf8.h"
+#include "network/attention/kind.h"
+#include <rankfall/error.h>
+#include <rankfall/suggestion.h>
+
+namespace rankfall {
+namespace {
+
+std::span<const AttentionKind::Key> keys_of(const AttentionKind& kind) {
+  const auto n = std::ranges::count_if(kind.keys, [](const auto& key) { return key.name != nullptr; });
+  return std::span(kind.keys).first(static_cast<std::size_t>(n));
+}
+
+// The kind's text with all keys and their defaults.
+std::string described(const AttentionKind& kind) {
+  std::string out = kind.name;
+  for (const auto& key : keys_of(kind)) {
+    out += fmt::format("{}{}={}", &key == kind.keys.data() ? ':' : ',', key.name, key.by_default);
+  }
+  return out;
+}
+
+Error usage(std::string_view text, const std::string& problem) {
+  return Error(ErrorKind::kUsage, fmt::format("attention {}: {}", in_quotes(text), problem));
+}
+
+void read_value(std::string_view text, const AttentionKind& kind, std::string_view item, AttentionKind::Values& values,
+                std::array<bool, 5>& given) {
+  const auto equals = item.find('=');
+  const auto keys = keys_of(kind);
+  const auto key = std::ranges::find(keys, item.substr(0, equals), &AttentionKind::Key::name);
+  if (key == keys.end() || equals == std::string_view::npos) {
+    throw usage(text, fmt::format("{}, expected {}", in_quotes(item), described(kind)));
+  }
+  const auto at = static_cast<std::size_t>(key - keys.begin());
+  if (given.at(at)) throw usage(text, fmt::format("'{}' is given twice", key->name));
+  given.at(at) = true;
+  const std::string_view number = item.substr(equals + 1);
+  std::int64_t value = -1;
+  const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size() || value < key->least ||
+      value > key->most) {
+    throw usage(text, fmt::format("{}={}, expected a number from {} to {}", key->name, in_quotes(number), key->least,
+                                  key->most));
+  }
+  if (key->is_power_of_two && !std::has_single_bit(static_cast<std::uint64_t>(value))) {
+    throw usage(text, fmt::format("{}={}, expected a power of two", key->name, value));
+  }
+  values.at(at) = value;
+}
+
+// "a, b and c", of the names of the kinds that `fits` accepts.
+std::string names_where(const auto& fits) {
+  std::vector<std::string> names;
+  for (const AttentionKind* kind : kAttentionKinds) {
+    if (fits(*kind)) names.emplace_back(kind->name);
+  }
+  return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
+}
+
+void check_fits(const Attention& attention, const AttentionChoice& choice) {
+  if (!choice.weights) return;
+  const AttentionKind& chosen = kind_of(*choice.weights);
+  if (!chosen.is_low_rank) return;
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::kUsage, fmt::format("attention {}: {}", choice.name, why));
+  };
+  if (attention.mask.window > 0) refuse("the model has a window, which a product of thin matrices cannot keep");
+  if (attention.mask.causal && !chosen.keeps_causality) {
+    refuse(fmt::format("the model is causal, and this kind mixes all tokens, later ones too; {} fit",
+                       names_where([](const AttentionKind& kind) { return kind.keeps_causality; })));
+  }
+  if (!std::holds_alternative<NoPositions>(attention.positions) &&
+      !std::holds_alternative<RotaryPositions>(attention.positions)) {
+    refuse(fmt::format("the model's logits depend on distances, not only on products of queries and keys; {} fit",
+                       softmax_kinds()));
+  }
+}
+
+}  // namespace
+
+std::string softmax_kinds() {
+  return names_where([](const AttentionKind& kind) { return !kind.is_low_rank; });
+}
+
+const AttentionKind& kind_of(const AttentionWeights& weights, const Mask& mask) {
+  return **std::ranges::find_if(kAttentionKinds, [&](const AttentionKind* kind) {
+    return kind->weights.index() == weights.index() && kind->masked(mask);
+  });
+}
+
+AttentionChoice attention_named(std::string_view text) {
+  const auto colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  const auto* const found = std::ranges::find(kAttentionKinds, name, &AttentionKind::name);
+  if (found == kAttentionKinds.end()) {
+    std::vector<std::string> names;
+    names.reserve(kAttentionKinds.size());
+    for (const AttentionKind* known : kAttentionKinds) names.emplace_back(known->name);
+    throw usage(text,
+                fmt::format("expected one of {}{}", fmt::join(attention_names(), ", "), did_you_mean(name, names)));
+  }
+  const AttentionKind& kind = **found;
+  AttentionKind::Values values{};
+  std::array<bool, 5> given{};
+  std::ranges::transform(kind.keys, values.begin(), &AttentionKind::Key::by_default);
+  std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
+  if (colon != std::string_view::npos && (rest.empty() || rest.back() == ',')) {
+    throw usage(text, fmt::format("ends too soon, expected {}", described(kind)));
+  }
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    read_value(text, kind, item, values, given);
+  }
+  AttentionChoice choice = kind.make(values);
+  choice.name = text;
+  return choice;
+}
+
+std::vector<std::string> attention_names() {
+  std::vector<std::string> names;
+  names.reserve(kAttentionKinds.size());
+  for (const AttentionKind* kind : kAttentionKinds) names.push_back(described(*kind));
+  return names;
+}
+
+Network with_attention(Network network, const AttentionChoice& choice) {
+  for (SubLayer& layer : network.layers) {
+    auto* attention = std::get_if<Attention>(&layer.f);
+    if (!attention) continue;
+    check_fits(*attention, choice);
+    if (choice.weights) attention->weights = *choice.weights;
+    if (choice.mask) {
+      const bool causal = attention->mask.causal;
+      attention->mask = *choice.mask;
+      attention->mask.causal = causal;
+    }
+  }
+  return network;
+}
+
+Matrix<double> head_normals(std::uint64_t seed, const DrawnFor& at, const char* purpose, Index rows, Index cols) {
+  Matrix<float> out(rows, cols);
+  const RandomKey key = random_key(seed, fmt::format("attention.{}.{}.{}", purpose, at.block, at.head));
+  fill_normal(key, 0, std::span(out.data(), static_cast<std::size_t>(out.size())), 1);
+  return out.cast<double>();
+}
+
+}  // namespace rankfall

@@ -1,0 +1,75 @@
+#include "network/families/builder.h"
+
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "io/utf8.h"
+
+namespace rankfall {
+namespace {
+
+// The activation a config.json names (gelu, gelu_new, relu, ...), or nothing.
+std::optional<Activation> activation_named(std::string_view name) {
+  if (name == "gelu" || name == "gelu_python") return Activation::kGelu;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::kGeluTanh;
+  if (name == "relu") return Activation::kRelu;
+  if (name == "silu" || name == "swish") return Activation::kSilu;
+  if (name == "tanh") return Activation::kTanh;
+  if (name == "linear" || name == "identity") return Activation::kIdentity;
+  return std::nullopt;
+}
+
+}  // namespace
+
+TensorSlice NetworkBuilder::tensor(const std::string& name, std::vector<Index> shape, Init init) {
+  const auto [entry, is_new] = by_name_.try_emplace(name, static_cast<int>(network_.tensors.size()));
+  if (is_new) network_.tensors.push_back({name, std::move(shape), init});
+  const TensorSpec& spec = network_.tensors[static_cast<std::size_t>(entry->second)];
+  return {entry->second, 0, 0, spec.matrix_rows(), spec.matrix_cols(), false};
+}
+
+Linear NetworkBuilder::linear(const std::string& prefix, Index n_in, Index n_out, Init init, bool bias) {
+  Linear f{tensor(prefix + ".weight", {n_out, n_in}, init), {}};
+  if (bias) f.b = tensor(prefix + ".bias", {n_out}, constant(0));
+  return f;
+}
+
+Norm NetworkBuilder::layer_norm(const std::string& prefix, Index width, double eps) {
+  return {Norm::Kind::kLayer, eps, tensor(prefix + ".weight", {width}, constant(1)),
+          tensor(prefix + ".bias", {width}, constant(0))};
+}
+
+Norm NetworkBuilder::rms_norm(const std::string& prefix, Index width, double eps) {
+  return {Norm::Kind::kRms, eps, tensor(prefix + ".weight", {width}, constant(1)), {}};
+}
+
+Attention plain_attention(Index n_heads, Index d_model, const Config& config) {
+  if (d_model % n_heads != 0) config.fail(fmt::format("{} heads do not divide the width {}", n_heads, d_model));
+  Attention attention;
+  attention.n_heads = attention.n_kv_heads = n_heads;
+  attention.d_head = d_model / n_heads;
+  attention.scale = 1.0 / std::sqrt(static_cast<double>(attention.d_head));
+  return attention;
+}
+
+void check_absolute_positions(const Config& config) {
+  const std::string scheme = config.text("position_embedding_type", "absolute");
+  if (scheme != "absolute") {
+    config.fail(fmt::format("'position_embedding_type' is {}, expected 'absolute'", in_quotes(scheme)));
+  }
+}
+
+Activation activation_of(const Config& config, std::string_view key, std::string_view fallback) {
+  const std::string name = config.text(key, fallback);
+  const auto activation = activation_named(name);
+  if (!activation) {
+    config.fail(fmt::format("'{}' is {}, an unknown activation; expected gelu, gelu_new, relu, silu, tanh or linear",
+                            key, in_quotes(name)));
+  }
+  return *activation;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,206 @@
+#include "network/model_spec.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/errors.h"
+#include "io/json_file.h"
+#include "io/json_limits.h"
+#include "network/checkpoint.h"
+#include "network/families/families.h"
+#include "network/presets.h"
+#include <rankfall/error.h>
+#include <rankfall/model.h>
+#include <rankfall/suggestion.h>
+#include <rankfall/variants.h>
+
+namespace rankfall {
+namespace {
+
+constexpr std::string_view kInitSuffix = "@init";
+constexpr std::string_view kSanPrefix = "san:";
+
+// How a key of a `san:` specification is called in config.json, and what kind of value it takes.
+struct SanKey {
+  const char* key;
+  const char* config_key;
+  enum Kind { kNumber, kFlag, kText } kind;
+};
+
+constexpr std::array kSanKeys = {
+    SanKey{"layers", "num_hidden_layers", SanKey::kNumber},
+    SanKey{"heads", "num_attention_heads", SanKey::kNumber},
+    SanKey{"dim", "hidden_size", SanKey::kNumber},
+    SanKey{"mlp", "intermediate_size", SanKey::kNumber},
+    SanKey{"norm", "norm", SanKey::kText},
+    SanKey{"act", "hidden_act", SanKey::kText},
+    SanKey{"mask", "mask", SanKey::kText},
+    SanKey{"window", "window", SanKey::kNumber},
+    SanKey{"global", "global", SanKey::kNumber},
+    SanKey{"positions", "max_position_embeddings", SanKey::kNumber},
+    SanKey{"relative", "relative_positions", SanKey::kText},
+    SanKey{"vocab", "vocab_size", SanKey::kNumber},
+    SanKey{"embed", "embedding_size", SanKey::kNumber},
+    SanKey{"features", "features", SanKey::kNumber},
+    SanKey{"feature_layers", "feature_layers", SanKey::kNumber},
+    SanKey{"input_norm", "input_norm", SanKey::kFlag},
+    SanKey{"labels", "num_labels", SanKey::kNumber},
+    SanKey{"shared", "shared_layers", SanKey::kFlag},
+    SanKey{"bias", "bias", SanKey::kFlag},
+    SanKey{"attn_skip", "attn_skip", SanKey::kNumber},
+    SanKey{"mlp_skip", "mlp_skip", SanKey::kNumber},
+    SanKey{"branch", "branch_scale", SanKey::kNumber},
+    SanKey{"eps", "layer_norm_eps", SanKey::kNumber},
+    SanKey{"std", "initializer_range", SanKey::kNumber},
+    SanKey{"init", "init", SanKey::kText},
+};
+
+nlohmann::json san_value(std::string_view spec, const SanKey& key, std::string_view text) {
+  if (key.kind == SanKey::kText) return std::string(text);
+  if (key.kind == SanKey::kFlag) {
+    if (text == "1" || text == "true") return true;
+    if (text == "0" || text == "false") return false;
+    throw usage_error(spec, fmt::format("{}={}, expected 0 or 1", key.key, text));
+  }
+  std::int64_t integer = 0;
+  const char* end = text.data() + text.size();
+  if (const auto [stop, error] = std::from_chars(text.data(), end, integer); error == std::errc{} && stop == end) {
+    return integer;
+  }
+  double number = 0;
+  if (const auto [stop, error] = std::from_chars(text.data(), end, number);
+      error == std::errc{} && stop == end && std::isfinite(number)) {
+    return number;
+  }
+  throw usage_error(spec, fmt::format("{}={}, expected a number", key.key, text));
+}
+
+std::vector<std::string> preset_specs() {
+  std::vector<std::string> specs = preset_names();
+  for (std::string& name : specs) name += kInitSuffix;
+  return specs;
+}
+
+// A model that is neither a preset nor a specification: a directory, or a mistake.
+Model open_path(std::string_view spec, bool ignore_unused) {
+  const std::filesystem::path path = spec;
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return open_checkpoint(path, ignore_unused);
+  if (std::filesystem::exists(path, error)) {
+    const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: is a file, expected a directory with config.json and model.safetensors; did you mean "
+                            "{}?",
+                            spec, folder.string()));
+  }
+  if (const auto hub = preset_hub_name(spec)) {
+    // Who names a released model wants its trained weights; the untrained ones come second.
+    throw usage_error(
+        spec,
+        fmt::format(
+            "no such directory. Trained weights are read from a directory with config.json and "
+            "model.safetensors: `hf download {} --local-dir {}` makes one. {}@init is the same "  // a command line
+            "architecture with random weights, untrained",
+            *hub, spec, spec));
+  }
+  const bool is_path = spec.starts_with('/') || spec.starts_with('.') || spec.starts_with('~') || spec.ends_with('/');
+  if (is_path) {
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: no such directory; expected one with config.json and model.safetensors", spec));
+  }
+  throw usage_error(
+      spec,
+      fmt::format("no such directory; expected one with config.json and model.safetensors, a "
+                  "specification such as san:layers=12,heads=12,dim=768, or a preset: {}@init. Nothing "
+                  "is downloaded: `hf download NAME --local-dir DIR` gets a model from the hub{}",  // a command line
+                  fmt::join(preset_names(), "@init, "), did_you_mean(spec, preset_specs())));
+}
+
+}  // namespace
+
+nlohmann::json san_config(std::string_view spec) {
+  nlohmann::json config = {{"model_type", "san"}};
+  std::string_view rest = spec.substr(kSanPrefix.size());
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const auto equals = item.find('=');
+    const std::string_view name = item.substr(0, equals);
+    const auto* key = std::find_if(kSanKeys.begin(), kSanKeys.end(), [&](const SanKey& k) { return name == k.key; });
+    if (key == kSanKeys.end() || equals == std::string_view::npos) {
+      std::vector<std::string> keys;
+      keys.reserve(kSanKeys.size());
+      for (const SanKey& known : kSanKeys) keys.emplace_back(known.key);
+      throw usage_error(spec, fmt::format("'{}', expected KEY=VALUE with a key of: {}{}", item, fmt::join(keys, ", "),
+                                          did_you_mean(name, keys)));
+    }
+    if (config.contains(key->config_key)) throw usage_error(spec, fmt::format("'{}' is given twice", name));
+    config[key->config_key] = san_value(spec, *key, item.substr(equals + 1));
+  }
+  for (const char* key : {"layers", "heads", "dim"}) {
+    const auto* found =
+        std::find_if(kSanKeys.begin(), kSanKeys.end(), [&](const SanKey& k) { return k.key == std::string_view(key); });
+    if (!config.contains(found->config_key)) {
+      throw usage_error(spec, fmt::format("'{}' is missing; the shortest form is san:layers=12,heads=12,dim=768", key));
+    }
+  }
+  return config;
+}
+
+namespace {
+
+// Every family's name for the number of blocks.
+void set_depth(nlohmann::json& config, Index n_blocks) {
+  for (const char* key : {"num_hidden_layers", "n_layer", "n_layers", "num_layers"}) {
+    if (config.contains(key)) config[key] = n_blocks;
+  }
+}
+
+// What to draw: a specification's network, a preset's, or that of a checkpoint whose weights are not looked at.
+// `directory` is set in the last case. Nothing if the model is not to be drawn.
+std::optional<Config> drawn_config(std::string_view spec, std::optional<Index> n_blocks, std::string& directory) {
+  const auto config = [&](nlohmann::json json, std::string where, ErrorKind kind) {
+    if (n_blocks) set_depth(json, *n_blocks);
+    return Config(std::move(json), std::move(where), kind);
+  };
+  if (spec.starts_with(kSanPrefix)) return config(san_config(spec), std::string(spec), ErrorKind::kUsage);
+  if (!spec.ends_with(kInitSuffix)) return std::nullopt;
+  const std::string_view name = spec.substr(0, spec.size() - kInitSuffix.size());
+  if (const auto preset = preset_config(name)) {
+    return config(parse_json(*preset, spec), std::string(spec), ErrorKind::kUsage);
+  }
+  std::error_code error;
+  if (!name.empty() && std::filesystem::is_directory(name, error)) {
+    directory = name;
+    const auto file = std::filesystem::path(name) / "config.json";
+    return config(read_json_file(file), file.string(), ErrorKind::kInput);
+  }
+  throw usage_error(spec, fmt::format("no such preset, expected one of {}, or a directory with config.json{}",
+                                      fmt::join(preset_names(), ", "), did_you_mean(spec, preset_specs())));
+}
+
+}  // namespace
+
+Model open_model(std::string_view spec, std::uint64_t seed, const OpenOptions& options) {
+  if (options.n_blocks && (*options.n_blocks < 1 || *options.n_blocks > 10'000)) {
+    throw usage_error(spec, fmt::format("depth {}, expected 1 to 10000", *options.n_blocks));
+  }
+  Model model;
+  if (const auto config = drawn_config(spec, options.n_blocks, model.directory)) {
+    model.name = std::string(spec);
+    model.network = make_network(*config);
+    model.weights = draw_weights(model.network.tensors, seed);
+    model.drawn = true;
+    return model;
+  }
+  model = open_path(spec, options.ignore_unused);
+  if (options.n_blocks) model.network = with_depth(model.network, *options.n_blocks);
+  return model;
+}
+
+}  // namespace rankfall

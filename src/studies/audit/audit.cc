@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "io/atomic_file.h"
+#include "io/mapped_file.h"
+#include "result/manifest.h"
+#include "result/prose_format.h"
+#include "studies/audit/algebra_claims.h"
+#include "studies/audit/audit_claims.h"
+#include <rankfall/audit.h>
+#include <rankfall/error.h>
+#include <rankfall/parallel.h>
+
+namespace rankfall {
+namespace {
+
+constexpr std::uintmax_t kLargestWitness = 1 << 20;
+
+std::string words(const AuditClaim& claim, const AuditFinding& finding) {
+  switch (finding.verdict) {
+    case AuditVerdict::kProved:
+      return claim.by_definition ? "holds (true by definition)" : "holds (proved)";
+    case AuditVerdict::kNoViolation:
+      return fmt::format("no violation found (best ratio {:.4g}, {} trials)", finding.figure.value_or(0),
+                         finding.n_trials);
+    case AuditVerdict::kFails:
+      if (!claim.has_witness) return "fails (construction)";
+      return finding.witness ? "fails (witness)" : "fails (measured)";
+    case AuditVerdict::kMeasured:
+      return "holds (measured)";
+  }
+  return "";
+}
+
+Status status_of(AuditVerdict verdict) {
+  switch (verdict) {
+    case AuditVerdict::kProved:
+      return Status::kHolds;
+    case AuditVerdict::kNoViolation:
+      return Status::kNoCounterexample;
+    case AuditVerdict::kFails:
+      return Status::kViolated;
+    case AuditVerdict::kMeasured:
+      return Status::kMeasured;
+  }
+  return Status::kNone;
+}
+
+// All claims in the order of their numbers; parts of one number get letters.
+struct Numbered {
+  std::string id;  // "04b composite_triangle"
+  AuditClaim claim;
+};
+std::vector<Numbered> all_claims() {
+  std::vector<AuditClaim> claims = matrix_claims();
+  std::ranges::move(network_claims(), std::back_inserter(claims));
+  std::ranges::stable_sort(claims, {}, &AuditClaim::number);
+  std::vector<Numbered> out;
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const auto same = [&](std::size_t k) { return k < claims.size() && claims[k].number == claims[i].number; };
+    const bool after = i > 0 && same(i - 1);
+    const char* letter = after ? "b" : same(i + 1) ? "a" : "";
+    out.push_back({fmt::format("{:02}{} {}", claims[i].number, letter, claims[i].name), claims[i]});
+  }
+  return out;
+}
+
+}  // namespace
+
+Result audit(const AuditOptions& options) {
+  if (options.n_trials < 1) throw Error(ErrorKind::kUsage, "trials of a search: expected at least 1");
+  if (!(options.seconds >= 0)) throw Error(ErrorKind::kUsage, "seconds of the searches: expected 0 or more");
+  if (!options.witnesses.empty() && !std::filesystem::is_directory(options.witnesses)) {
+    throw Error(ErrorKind::kUsage, fmt::format("{}: no such directory for witnesses", options.witnesses.string()));
+  }
+  if (!options.witnesses.empty()) AtomicFile(options.witnesses / "witness");  // throws where nothing can be written
+  for (const Index number : options.claims) {
+    if (number < 1 || number > 17) {
+      throw Error(ErrorKind::kUsage, fmt::format("claim {}: there are claims 1 to 17", number));
+    }
+  }
+  std::vector<Numbered> claims = all_claims();
+  if (!options.claims.empty()) {
+    std::erase_if(claims, [&](const Numbered& n) {
+      return std::ranges::find(options.claims, n.claim.number) == options.claims.end();
+    });
+  }
+  const auto n_searches = std::ranges::count_if(claims, [](const Numbered& n) { return n.claim.is_search; });
+  const SearchEffort effort{options.n_trials,
+                            options.seconds / static_cast<double>(std::max<std::ptrdiff_t>(1, n_searches))};
+  const std::string limit = options.seconds > 0 ? fmt::format(" --seconds {}", options.seconds) : "";  // a command line
+
+  Result result{"audit", {}, {}};
+  add(result.manifest, "seed", options.seed);
+  add(result.manifest, "trials", std::int64_t{options.n_trials});
+  if (options.seconds > 0) add(result.manifest, "seconds", options.seconds);
+  add(result.manifest, "threads", std::int64_t{threads()});
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    const std::string& id = claims[i].id;
+    const AuditClaim& claim = claims[i].claim;
+    if (options.progress) options.progress(static_cast<double>(i), static_cast<double>(claims.size()), id);
+    const AuditFinding finding = claim.run(effort, options.seed);
+    const auto text = [&](const char* metric, std::string words) -> Row& {
+      Row& row = result.rows.emplace_back();
+      row.metric = metric;
+      row.claim = id;
+      row.verdict = std::move(words);
+      return row;
+    };
+    text("audit.statement", claim.statement);
+    Row& verdict = text("audit.verdict", words(claim, finding));
+    verdict.status = status_of(finding.verdict);
+    verdict.mean = finding.figure;
+    verdict.n = finding.n_trials;
+    if (claim.by_definition) verdict.basis = Basis::kDefinition;
+    verdict.kind = finding.verdict == claim.expected ? "expected" : "unexpected";
+    text("audit.evidence", finding.evidence);
+    if (finding.n_planned) {
+      Row& stopped =
+          text("audit.stopped",
+               fmt::format("the time limit ended the search after {} of {} trials; another run may stop elsewhere",
+                           finding.n_trials, *finding.n_planned));
+      stopped.status = Status::kWarning;
+      stopped.n = finding.n_trials;
+      stopped.k = *finding.n_planned;
+    }
+    constexpr const char* kCommand = "rankfall audit --claims {} --seed {} --trials {}{}";  // a command line
+    text("audit.command", fmt::format(kCommand, claim.number, options.seed, options.n_trials, limit));
+    if (finding.witness && !options.witnesses.empty()) {
+      const auto file = options.witnesses / (id.substr(0, id.find(' ')) + "_" + claim.name + ".json");
+      write_file_atomically(without_link(file), to_json(*finding.witness));
+      text("audit.witness", file.string());
+    }
+  }
+  return result;
+}
+
+CheckedWitness check_witness_file(const std::filesystem::path& file) {
+  const auto mapped = MappedFile::open(file);
+  if (mapped->bytes().size() > kLargestWitness) {
+    throw Error(ErrorKind::kInput, fmt::format("{}: {} bytes, expected a witness of at most {}", file.string(),
+                                               mapped->bytes().size(), kLargestWitness));
+  }
+  const auto bytes = mapped->bytes();
+  const Witness witness = witness_from_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.string());
+  check_witness(witness, file.string());
+  const AlgebraClaim& claim = *algebra_claim(witness.claim);
+  const Sides sides = claim.sides_exactly(witness.matrices);
+  const std::vector<AuditClaim> claims = matrix_claims();
+  const auto recorded = std::ranges::find(claims, claim.name, &AuditClaim::name);
+  const bool fails = recorded != claims.end() && recorded->expected == AuditVerdict::kFails && recorded->has_witness;
+  return {claim.name,       claim.statement,          sides.left, sides.right, sides.applies,
+          sides.violated(), sides.violated() == fails};
+}
+
+std::vector<std::string> unexpected_verdicts(const Result& result) {
+  std::vector<std::string> claims;
+  for (const Row& row : result.rows) {
+    if (row.metric == "audit.verdict" && row.kind == "unexpected")
+      claims.push_back(fmt::format("{}: {}", row.claim, row.verdict));
+  }
+  return claims;
+}
+
+}  // namespace rankfall

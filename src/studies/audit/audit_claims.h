@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "studies/audit/witness.h"
+#include <rankfall/audit.h>
+
+namespace rankfall {
+
+enum class AuditVerdict { kProved, kNoViolation, kFails, kMeasured };
+
+// What became of a claim.
+struct AuditFinding {
+  AuditVerdict verdict = AuditVerdict::kProved;
+  std::optional<double> figure;  // best ratio, exponent, failure rate
+  Index n_trials = 0;
+  std::optional<Index> n_planned;  // trials of a search that the time limit ended before
+  std::string evidence;
+  std::optional<Witness> witness;
+};
+
+// How long a search goes on.
+struct SearchEffort {
+  Index n_trials = 0;
+  double seconds = 0;  // upper limit; 0: none
+};
+
+struct AuditClaim {
+  Index number = 1;
+  std::string name, statement;
+  AuditVerdict expected = AuditVerdict::kProved;
+  // Only searches look at the effort.
+  std::function<AuditFinding(const SearchEffort& effort, std::uint64_t seed)> run;
+  bool is_search = false;
+  bool by_definition = false;  // no trial could come out otherwise
+  bool has_witness = true;     // of a search: its example is small enough for a file
+};
+
+// About small matrices: 1, 2, 4 to 8, 16, 17.
+std::vector<AuditClaim> matrix_claims();
+// About networks: 3, 9 to 15.
+std::vector<AuditClaim> network_claims();
+
+// Does the low rank of P cause the collapse? (14)
+AuditFinding rank_of_attention(const SearchEffort& effort, std::uint64_t seed);
+
+// In a hundred digits, on random numbers: the largest entry of softmax(z + c) - softmax(z); the largest distance of a
+// row sum of P_1 P_2 from 1.
+double largest_shift_difference(std::uint64_t seed, Index n_trials);
+double largest_row_sum_error(std::uint64_t seed, Index n_trials);
+
+}  // namespace rankfall

@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "linalg/gemm.h"
+#include "studies/audit/audit_claims.h"
+#include "studies/audit/claim_search.h"
+
+namespace rankfall {
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+struct SearchPlace {
+  Index n = 0, d = 0;
+  Matrices start = {};  // of the first piece
+};
+
+// Searches places in turn, a piece of the trials each; each place once at least.
+AuditFinding searched(const char* name, const SearchEffort& effort, std::uint64_t seed,
+                      const std::vector<SearchPlace>& places) {
+  constexpr Index kPiece = 4'000;
+  const AlgebraClaim& claim = *algebra_claim(name);
+  const double end = now() + effort.seconds;
+  const auto n_places = static_cast<Index>(places.size());
+  const Index n_pieces = std::max(n_places, (effort.n_trials + kPiece - 1) / kPiece);
+  Found best{{}, -INFINITY, 0};
+  AuditFinding finding;
+  for (Index piece = 0; piece < n_pieces; ++piece) {
+    if (piece >= n_places && effort.seconds > 0 && now() >= end) {
+      finding.n_planned = n_pieces * kPiece;
+      break;
+    }
+    const SearchPlace& place = places[static_cast<std::size_t>(piece % n_places)];
+    const auto round = static_cast<std::uint64_t>(piece / n_places);
+    Found found = search(claim, {.n = place.n,
+                                 .d = place.d,
+                                 .n_trials = kPiece,
+                                 .seed = seed + 1000 * round,
+                                 .start = round == 0 ? place.start : Matrices{}});
+    finding.n_trials += found.n_trials;
+    if (found.log_ratio > best.log_ratio) best = std::move(found);
+  }
+  finding.witness = Witness{name, best.best};
+  const Sides sides = claim.sides_exactly(best.best);
+  finding.figure = sides.left / sides.right;
+  finding.verdict = sides.violated()  ? AuditVerdict::kFails
+                    : claim.is_proved ? AuditVerdict::kProved
+                                      : AuditVerdict::kNoViolation;
+  finding.evidence = fmt::format("largest left/right found {:.6g}, checked with a hundred digits", *finding.figure);
+  return finding;
+}
+
+AuditClaim search_claim(Index number, const char* name, AuditVerdict expected, const std::vector<SearchPlace>& places) {
+  return {
+      number,
+      name,
+      algebra_claim(name)->statement,
+      expected,
+      [name, places](const SearchEffort& effort, std::uint64_t seed) { return searched(name, effort, seed, places); },
+      true};
+}
+
+AuditFinding identity(double largest, Index n_trials, const char* what) {
+  AuditFinding finding;
+  finding.verdict = largest < 1e-90 ? AuditVerdict::kProved : AuditVerdict::kFails;
+  finding.figure = largest;
+  finding.n_trials = n_trials;
+  finding.evidence = fmt::format("{} {:.0e} at most, in a hundred digits", what, largest);
+  return finding;
+}
+
+// The smallest witness known, and how the failure grows.
+AuditFinding triangle(const SearchEffort& effort, std::uint64_t seed) {
+  AuditFinding finding = searched("composite_triangle", effort, seed, {{2, 2}, {3, 3}, {4, 4}});
+  Matrices smallest = {{"A", Matrix<double>::Zero(2, 2)}, {"B", Matrix<double>::Zero(2, 2)}};
+  smallest["A"].col(0).setOnes();
+  smallest["B"].row(0).setOnes();
+  const Sides sides = algebra_claim("composite_triangle")->sides_exactly(smallest);
+  finding.evidence = fmt::format(
+      "A = [[1,0],[1,0]], B = [[1,1],[0,0]]: {} > {:.6g}; a column of ones plus a row of ones, n x n, gives "
+      "(n+1)/(2 sqrt n), so there is no factor that would mend it; largest ratio found up to 4 x 4 {:.4g}",
+      sides.left, sides.right, *finding.figure);
+  finding.witness = Witness{"composite_triangle", smallest};
+  return finding;
+}
+
+Matrix<double> normal_matrix(RandomKey key, Index rows, Index cols, double size) {
+  std::vector<float> values(static_cast<std::size_t>(rows * cols));
+  fill_normal(key, 0, values, size);
+  return Eigen::Map<const Matrix<float>>(values.data(), rows, cols).cast<double>();
+}
+Matrix<double> attention_matrix(RandomKey key, Index n, double size) {
+  Matrix<double> p = normal_matrix(key, n, n, size);
+  for (Index i = 0; i < n; ++i) {
+    p.row(i) = (p.row(i).array() - p.row(i).maxCoeff()).exp();
+    p.row(i) /= p.row(i).sum();
+  }
+  return p;
+}
+
+// The lecture note chains P_h1 P_h2 and writes softmax as exp(sqrt d A) D^-1.
+AuditFinding order_and_form(const SearchEffort& /*effort*/, std::uint64_t seed) {
+  const Matrix<double> first = attention_matrix(random_key(seed, "P1"), 3, 1);
+  const Matrix<double> second = attention_matrix(random_key(seed, "P2"), 3, 1);
+  // Layer 2 applied to the output of layer 1 is P2 (P1 X).
+  const double order = (second * first - first * second).cwiseAbs().maxCoeff();
+  const Matrix<double> a = normal_matrix(random_key(seed, "logits"), 3, 3, 1);
+  const Matrix<double> e = (std::sqrt(4.0) * a).array().exp();
+  const Matrix<double> note = e * e.rowwise().sum().cwiseInverse().asDiagonal();
+  const double rows = (note.rowwise().sum().array() - 1).abs().maxCoeff();
+  AuditFinding finding;
+  finding.verdict = order > 1e-3 && rows > 1e-3 ? AuditVerdict::kFails : AuditVerdict::kNoViolation;
+  finding.figure = order;
+  finding.n_trials = 1;
+  finding.evidence = fmt::format(
+      "for random 3 x 3 attention the two orders differ by {:.2g} in an entry (the network's is P2 P1); exp(sqrt d A) "
+      "D^-1 "
+      "has row sums off by {:.2g}: the divisor belongs on the left, and sqrt d below the logits",
+      order, rows);
+  return finding;
+}
+
+// Small matrices satisfy it. A pair of heads whose width nobody can search does not.
+AuditFinding wide_heads(const SearchEffort& effort, std::uint64_t seed) {
+  AuditFinding finding = searched("theorem_2_3", effort, seed, {{2, 1}, {2, 2}, {3, 2}, {2, 4, rank_one_matrices(4)}});
+  const Witness& best = *finding.witness;
+  const Index d_best = best.matrices.at("X").cols();
+  const auto ratio = [](const Sides& sides) { return sides.left / sides.right; };
+  const Sides wide = rank_one_heads(65'536);
+  finding.evidence = fmt::format(
+      "largest left/right found {:.4g}, at d = {}; two heads of rank one (docs/theory.md) give "
+      "(d^(1/4) + d^(-1/4)) / 16: {:.4g} at d = 4, {:.4g} at 400, {:.5g} at 65,536, in a hundred digits",
+      *finding.figure, d_best, ratio(rank_one_heads(4)), ratio(rank_one_heads(400)), ratio(wide));
+  finding.witness.reset();
+  finding.figure = ratio(wide);
+  if (wide.violated()) finding.verdict = AuditVerdict::kFails;
+  return finding;
+}
+
+// P R^T R w against P w, for k >= 5 log n / (eps^2 - eps^3).
+AuditFinding johnson_lindenstrauss(const SearchEffort& /*effort*/, std::uint64_t seed) {
+  constexpr double kEps = 0.5;
+  constexpr Index kTrials = 40;
+  std::string evidence;
+  double relative_rate = 0;
+  Index products = 0;
+  const BlasThreads one_blas_thread(1);
+  for (const Index n : {128, 512}) {
+    const auto k =
+        static_cast<Index>(std::ceil(5 * std::log(static_cast<double>(n)) / (kEps * kEps - kEps * kEps * kEps)));
+    Index relative = 0;
+    for (Index t = 0; t < kTrials; ++t) {
+      const auto key = [&](const char* name) { return random_key(seed, fmt::format("{} {} {}", name, n, t)); };
+      const Matrix<double> p = attention_matrix(key("attention"), n, 1);
+      const Matrix<double> r = normal_matrix(key("projection"), k, n, 1 / std::sqrt(static_cast<double>(k)));
+      const Matrix<double> w = normal_matrix(key("values"), n, 1, 1);
+      const Matrix<double> exact = p * w;
+      const double error = (p * (r.transpose() * (r * w)) - exact).norm();
+      if (error > kEps * exact.norm()) ++relative;
+      if (error > kEps * p.norm() * w.norm()) ++products;
+    }
+    relative_rate = static_cast<double>(relative) / static_cast<double>(kTrials);
+    evidence += fmt::format("n = {}, k = {}: the relative form fails in {} of {} trials; ", n, k, relative, kTrials);
+  }
+  AuditFinding finding;
+  finding.verdict = relative_rate > 0.5 && products == 0 ? AuditVerdict::kFails : AuditVerdict::kNoViolation;
+  finding.figure = relative_rate;
+  finding.n_trials = 2 * kTrials;
+  finding.evidence = evidence + fmt::format("the form with |P|_F |w| in {} of {}", products, 2 * kTrials);
+  return finding;
+}
+
+}  // namespace
+
+std::vector<AuditClaim> matrix_claims() {
+  std::vector<AuditClaim> claims;
+  claims.push_back({1, "softmax_shift", "softmax does not change when a constant is added to a row of logits",
+                    AuditVerdict::kProved,
+                    [](const SearchEffort&, std::uint64_t seed) {
+                      return identity(largest_shift_difference(seed, 200), 200, "entries differ by");
+                    },
+                    false, true});
+  claims.push_back({2, "stochastic_product", "the product of row-stochastic matrices is row-stochastic",
+                    AuditVerdict::kProved,
+                    [](const SearchEffort&, std::uint64_t seed) {
+                      return identity(largest_row_sum_error(seed, 200), 200, "row sums are off by");
+                    },
+                    false, true});
+  claims.push_back(search_claim(4, "composite_submultiplicative", AuditVerdict::kProved, {{2, 2}, {3, 2}, {4, 3}}));
+  claims.push_back(
+      {4, "composite_triangle", algebra_claim("composite_triangle")->statement, AuditVerdict::kFails, triangle, true});
+  claims.push_back(search_claim(5, "softmax_perturbation", AuditVerdict::kProved, {{2, 1}, {3, 1}, {5, 1}}));
+  claims.push_back(search_claim(5, "softmax_perturbation_any", AuditVerdict::kFails, {{2, 1}, {3, 1}}));
+  claims.push_back(search_claim(6, "entrywise_step", AuditVerdict::kFails, {{2, 1}, {3, 2}}));
+  claims.push_back(
+      search_claim(7, "theorem_2_2", AuditVerdict::kNoViolation, {{2, 1}, {2, 2}, {3, 1}, {3, 2}, {4, 2}}));
+  claims.push_back(search_claim(8, "heads_add", AuditVerdict::kFails, {{2, 2}, {3, 2}, {3, 3}}));
+  claims.push_back({8, "theorem_2_3", algebra_claim("theorem_2_3")->statement, AuditVerdict::kFails, wide_heads, true,
+                    false, false});
+  claims.push_back(
+      {16, "lecture_note_order_and_softmax",
+       "paths chain P_h1 P_h2 in the order of layers, and softmax is exp(sqrt d A) D^-1 (as the lecture note has it)",
+       AuditVerdict::kFails, order_and_form});
+  claims.push_back({17, "johnson_lindenstrauss",
+                    "|P R^T R w - P w| <= eps |P w| for k >= 5 log n / (eps^2 - eps^3), for every w",
+                    AuditVerdict::kFails, johnson_lindenstrauss});
+  return claims;
+}
+
+}  // namespace rankfall

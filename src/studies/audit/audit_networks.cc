@@ -1,0 +1,280 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "result/statistics.h"
+#include "studies/audit/audit_claims.h"
+#include <rankfall/bounds.h>
+#include <rankfall/collapse.h>
+#include <rankfall/counts.h>
+#include <rankfall/decompose.h>
+#include <rankfall/model.h>
+#include <rankfall/paths.h>
+
+namespace rankfall {
+namespace {
+
+// All tensors drawn, biases too.
+Model with_biases(const std::string& spec, std::uint64_t seed) {
+  Model model = open_model(spec, seed);
+  for (TensorSpec& tensor : model.network.tensors) {
+    if (tensor.init.kind == Init::Kind::kConstant && tensor.init.scale == 0) {
+      tensor.init = {Init::Kind::kUniform, 0.3};
+    }
+  }
+  model.weights = draw_weights(model.network.tensors, seed);
+  return model;
+}
+
+AuditFinding path_sum(const SearchEffort& /*effort*/, std::uint64_t seed) {
+  AuditFinding finding;
+  double largest = 0;
+  for (const char* norm : {"none", "pre", "post"}) {
+    for (const char* rest : {"", ",mlp=8", ",attn_skip=0", ",mask=causal", ",relative=xlnet"}) {
+      const Model model =
+          with_biases(fmt::format("san:layers=4,heads=3,dim=12,vocab=30,std=0.4,norm={}{}", norm, rest), seed);
+      const auto samples = random_samples(model.network, seed, 2, 7);
+      for (const Decomposition& parts : decompose(model.network, *model.weights, samples, Origins::kMerged, {})) {
+        largest = std::max(largest, (parts.sums.total() - parts.x).norm() / parts.x.norm());
+        ++finding.n_trials;
+      }
+    }
+  }
+  finding.verdict = largest < 1e-12 ? AuditVerdict::kProved : AuditVerdict::kFails;
+  finding.figure = largest;
+  finding.evidence = fmt::format(
+      "the sum over all paths, biases, skips, norms and MLPs included, is the forward pass to {:.0e}", largest);
+  return finding;
+}
+
+// The rows of one variant of one model at `san`-like settings.
+Result tracked(const std::string& spec, const std::string& variant, std::uint64_t seed, Index n_tokens) {
+  CollapseOptions options;
+  options.variants = {variant_named(variant)};
+  options.floats = false;
+  options.each_sample = false;
+  options.seed = seed;
+  options.input.n_samples = 2;
+  options.input.n_tokens = n_tokens;
+  return collapse(std::vector<std::string>{spec}, options);
+}
+const Row* find(const Result& result, std::string_view metric, std::optional<Index> layer, std::string_view kind) {
+  const auto found = std::ranges::find_if(
+      result.rows, [&](const Row& row) { return row.metric == metric && row.layer == layer && row.kind == kind; });
+  return found == result.rows.end() ? nullptr : &*found;
+}
+double value(const Result& result, std::string_view metric, std::optional<Index> layer,
+             std::string_view kind = "exact") {
+  const Row* row = find(result, metric, layer, kind);
+  return row && row->mean ? *row->mean : std::numeric_limits<double>::quiet_NaN();
+}
+
+AuditFinding depth(const SearchEffort& /*effort*/, std::uint64_t seed) {
+  AuditFinding finding;
+  double worst = 0;
+  std::string exponents;
+  for (const char* rest : {"norm=none", "norm=post", "norm=none,mlp=24", "norm=post,mlp=24"}) {
+    const bool mlp = std::string_view(rest).find("mlp") != std::string_view::npos;
+    const Result result =
+        tracked(fmt::format("san:layers=8,heads=2,dim=16,std=0.1,{}", rest), mlp ? "san+mlp" : "san", seed, 8);
+    const double exponent = value(result, "local_exponent", 8);
+    worst = std::max(worst, std::isnan(exponent) ? 3 : std::abs(exponent - 3));
+    exponents += fmt::format("{}{} {:.5f}", exponents.empty() ? "" : ", ", rest, exponent);
+    ++finding.n_trials;
+  }
+  finding.verdict = worst < 0.01 ? AuditVerdict::kMeasured : AuditVerdict::kFails;
+  finding.figure = 3 + worst;
+  finding.evidence = "local exponent at layer 8, exactly tracked: " + exponents;
+  return finding;
+}
+
+AuditFinding skip_keeps(const SearchEffort& /*effort*/, std::uint64_t seed) {
+  Model model = open_model("san:layers=12,heads=2,dim=16,vocab=50,norm=none", seed);
+  for (TensorSpec& tensor : model.network.tensors) {
+    if (tensor.name.find(".v.") != std::string::npos) tensor.init = {Init::Kind::kConstant, 0};
+  }
+  model.weights = draw_weights(model.network.tensors, seed);
+  CollapseOptions options;
+  options.variants = {variant_named("full")};
+  options.floats = false;
+  const auto samples = random_samples(model.network, seed, 1, 8);
+  const Result result = collapse(model, samples, options);
+  const double change = value(result, "log10_residual.composite", 12) - value(result, "log10_residual.composite", 0);
+  AuditFinding finding;
+  finding.verdict = change == 0 ? AuditVerdict::kProved : AuditVerdict::kFails;
+  finding.figure = std::pow(10, change);
+  finding.n_trials = 1;
+  finding.evidence =
+      fmt::format("with W_V = 0 the residual after 12 blocks is {} times that before: true, and weak", *finding.figure);
+  return finding;
+}
+
+AuditFinding with_mlp(const SearchEffort& /*effort*/, std::uint64_t seed) {
+  AuditFinding finding;
+  double best = -INFINITY;
+  bool violated = false;
+  for (std::uint64_t t = 0; t < 40; ++t) {
+    BoundsOptions options;
+    options.variants = {variant_named("full")};
+    options.seed = seed + t;
+    options.input.n_samples = 1;
+    options.input.n_tokens = 4;
+    const Result result =
+        bounds(std::vector<std::string>{fmt::format(
+                   "san:layers=3,heads=2,dim=4,vocab=30,std={},norm=none,attn_skip=0,mlp=6,mlp_skip={}",
+                   t % 2 == 0 ? "0.05" : "0.2", t % 3 == 0 ? 0 : 1)},
+               options);
+    for (const Row& row : result.rows) {
+      if (row.metric != "log10_tightness.C3.2_depth" || !row.mean) continue;
+      best = std::max(best, *row.mean);
+      violated |= row.status == Status::kViolated;
+      ++finding.n_trials;
+    }
+  }
+  // Where it never applied it was not looked at.
+  finding.verdict = violated               ? AuditVerdict::kFails
+                    : finding.n_trials > 0 ? AuditVerdict::kNoViolation
+                                           : AuditVerdict::kMeasured;
+  finding.figure = std::pow(10, best);
+  finding.evidence =
+      fmt::format("largest measured/bound 10^{:.2f} over random networks, where its conditions are met", best);
+  return finding;
+}
+
+// Exponent of pure attention, or by how much the residual falls a layer in the later half of the depth, with and
+// without LayerNorm. Differences are paired: the same weights and inputs. LayerNorm takes two of d directions from
+// every token's deviation (the mean over channels and the one along the token), so where the residual falls by a factor
+// a layer it falls by sqrt(1 - 2/d) more; that vanishes with the width and is no change of the kind of collapse.
+AuditFinding layer_norm(const SearchEffort& /*effort*/, std::uint64_t seed) {
+  constexpr std::uint64_t kNetworks = 40;
+  constexpr Index kDepth = 40;
+  constexpr Index kWidth = 32;
+  const double directions = std::log10(1 - 2.0 / kWidth) / 2;
+  AuditFinding finding;
+  bool same = true;
+  for (const char* mask : {"complete", "causal", "window,window=2"}) {
+    const bool complete = mask == std::string_view("complete");
+    std::array<Statistics, 2> figures;
+    Statistics difference;
+    for (std::uint64_t t = 0; t < kNetworks; ++t) {
+      std::array<double, 2> pair{};
+      for (std::size_t norm = 0; norm < 2; ++norm) {
+        const Result result = tracked(fmt::format("san:layers={},heads=2,dim={},std=0.02,norm={},mask={}",
+                                                  complete ? 8 : kDepth, kWidth, norm == 0 ? "none" : "post", mask),
+                                      "san", 1000 * seed + t, 16);
+        if (complete) {
+          pair.at(norm) = value(result, "local_exponent", 7);
+        } else {
+          const double fall = value(result, "log10_relative_residual.composite", kDepth) -
+                              value(result, "log10_relative_residual.composite", kDepth / 2);
+          pair.at(norm) = fall / static_cast<double>(kDepth / 2);
+        }
+        figures.at(norm).add(pair.at(norm));
+        ++finding.n_trials;
+      }
+      difference.add(pair[1] - pair[0]);
+    }
+
+    const double error = *difference.std() / std::sqrt(static_cast<double>(kNetworks));
+    same &= complete ? std::abs(*difference.mean()) < 0.01 : std::abs(*difference.mean() - directions) < 5 * error;
+    finding.evidence += fmt::format("{}{}: {} {:.4f} without, {:.4f} with, difference {:.4f} +- {:.4f}",
+                                    finding.evidence.empty() ? "" : "; ",
+                                    std::string_view(mask).substr(0, std::string_view(mask).find(',')),
+                                    complete ? "exponent" : "log10 of the residual changes a layer by",
+                                    *figures[0].mean(), *figures[1].mean(), *difference.mean(), error);
+  }
+  finding.evidence +=
+      fmt::format("; {} networks each of width {}, where sqrt(1 - 2/d) explains {:.4f}", kNetworks, kWidth, directions);
+  finding.verdict = same ? AuditVerdict::kMeasured : AuditVerdict::kFails;
+  finding.figure = same ? 1 : 0;
+  return finding;
+}
+
+AuditFinding large_residual(const SearchEffort& /*effort*/, std::uint64_t seed) {
+  AuditFinding finding;
+  bool bound_blows_up = false;
+  bool collapses = true;
+  for (const char* std : {"0.02", "0.1", "0.3"}) {
+    BoundsOptions options;
+    options.variants = {variant_named("san")};
+    options.seed = seed;
+    options.input.n_samples = 1;
+    options.input.n_tokens = 8;
+    const std::string spec = fmt::format("san:layers=6,heads=1,dim=16,vocab=50,norm=none,std={}", std);
+    const Result result = bounds(std::vector<std::string>{spec}, options);
+    const double bound = value(result, "log10_bound.T2.3", 0, "claimed");
+    const Result exact = tracked(spec, "san", seed, 8);
+    const double before = value(exact, "log10_residual.composite", 0);
+    const double after = value(exact, "log10_residual.composite", 6);
+    bound_blows_up |= bound > before;
+    collapses &= after < before - 10;
+    finding.evidence += fmt::format(
+        "{}std {}: 4 beta |res X|^2 / sqrt d = 10^{:.1f}, the residual goes from 10^{:.1f} to 10^{:.1f} in six layers",
+        finding.evidence.empty() ? "" : "; ", std, bound - before, before, after);
+    ++finding.n_trials;
+  }
+  finding.verdict = bound_blows_up && collapses ? AuditVerdict::kFails : AuditVerdict::kMeasured;
+  return finding;
+}
+
+AuditFinding path_number(const SearchEffort& /*effort*/, std::uint64_t seed) {
+  PathsOptions options;
+  options.seed = seed;
+  options.input.n_samples = 2;
+  options.input.n_tokens = 32;
+  const std::string model = "bert-mini@init";
+  const Result result = paths(std::vector<std::string>{model}, options);
+  const Result numbers = counts(std::vector<Architecture>{architecture_of(model)});
+  double most = 0;
+  Index length = 0;
+  for (const Row& row : numbers.rows) {
+    if (row.metric == "paths.proportion" && *row.mean > most) {
+      most = *row.mean;
+      length = *row.length;
+    }
+  }
+  double share = 0;
+  double none = 0;
+  for (const Row& row : result.rows) {
+    if (row.metric != "paths.share.residual" || row.layer != 4 || row.origin != Origin{} || !row.mean) continue;
+    if (row.length == length) share = *row.mean;
+    if (row.length == 0) none = *row.mean;
+  }
+  AuditFinding finding;
+  finding.verdict = std::abs(share) < 0.01 && none > 0.1 ? AuditVerdict::kFails : AuditVerdict::kMeasured;
+  finding.figure = share;
+  finding.n_trials = 1;
+  finding.evidence = fmt::format(
+      "{}: {:.0f} % of the embedding's paths have length {} and a share of {:.1e} in the output's residual; the single "
+      "path of length 0 has {:.2f} (docs/paths.md: trained models, too)",
+      model, 100 * most, length, share, none);
+  return finding;
+}
+
+}  // namespace
+
+std::vector<AuditClaim> network_claims() {
+  return {
+      {3, "path_sum", "Theorem 2.1: the output is the sum over all paths, with biases and skips", AuditVerdict::kProved,
+       path_sum},
+      {9, "depth_exponent", "the residual of pure attention is cubed at every layer: the local exponent tends to 3",
+       AuditVerdict::kMeasured, depth},
+      {10, "claim_3_1", "Claim 3.1: with skips some parameters keep the residual from falling", AuditVerdict::kProved,
+       skip_keeps, false, true},
+      {11, "corollary_3_2", "Corollary 3.2: with MLPs of Lipschitz constant lambda, 4 beta H lambda / sqrt d",
+       AuditVerdict::kNoViolation, with_mlp},
+      {12, "layer_norm_rate",
+       "LayerNorm does not change the rate of collapse at random initialisation (beyond sqrt(1 - 2/d) a layer)",
+       AuditVerdict::kMeasured, layer_norm},
+      {13, "residual_below_one", "collapse needs 4 beta |res X|^2 < sqrt d, as the theorem does", AuditVerdict::kFails,
+       large_residual},
+      {14, "low_rank_softmax", "the low rank of the softmax matrix is the cause of rank collapse", AuditVerdict::kFails,
+       rank_of_attention},
+      {15, "number_of_paths", "the number of paths, not their length, gives expressivity", AuditVerdict::kFails,
+       path_number},
+  };
+}
+
+}  // namespace rankfall

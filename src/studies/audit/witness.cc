@@ -1,0 +1,84 @@
+#include "studies/audit/witness.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "io/json_limits.h"
+#include <rankfall/error.h>
+
+namespace rankfall {
+namespace {
+
+constexpr Index kMostEntries = 10'000;
+
+class Reader {
+ public:
+  explicit Reader(std::string_view where) : where_(where) {}
+
+  [[noreturn]] void fail(const std::string& text) const {
+    throw Error(ErrorKind::kInput, fmt::format("{}: {}; expected a witness that `rankfall audit` wrote", where_, text));
+  }
+
+  Matrix<double> matrix(const std::string& name, const nlohmann::json& rows) {
+    if (!rows.is_array() || rows.empty()) fail(fmt::format("matrix '{}' is no list of rows", name));
+    Matrix<double> m;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (!rows[i].is_array() || rows[i].empty()) fail(fmt::format("row {} of matrix '{}' is no list", i, name));
+      const auto cols = static_cast<Index>(rows[i].size());
+      if (i == 0) {
+        n_entries_ += static_cast<Index>(rows.size()) * cols;
+        if (n_entries_ > kMostEntries) fail(fmt::format("more than {} numbers", kMostEntries));
+        m.resize(static_cast<Index>(rows.size()), cols);
+      }
+      if (cols != m.cols()) fail(fmt::format("rows of matrix '{}' differ in length", name));
+      for (std::size_t j = 0; j < rows[i].size(); ++j) {
+        const auto& entry = rows[i][j];
+        if (!entry.is_number() || !std::isfinite(entry.get<double>())) {
+          fail(fmt::format("entry ({}, {}) of matrix '{}' is no finite number", i, j, name));
+        }
+        m(static_cast<Index>(i), static_cast<Index>(j)) = entry.get<double>();
+      }
+    }
+    return m;
+  }
+
+ private:
+  std::string_view where_;
+  Index n_entries_ = 0;
+};
+
+}  // namespace
+
+std::string to_json(const Witness& witness) {
+  std::string out = fmt::format("{{\n  \"rankfall_witness\": 1,\n  \"claim\": {},\n  \"matrices\": {{",
+                                nlohmann::json(witness.claim).dump());
+  bool is_first = true;
+  for (const auto& [name, m] : witness.matrices) {
+    out += fmt::format("{}\n    {}: [", is_first ? "" : ",", nlohmann::json(name).dump());
+    is_first = false;
+    for (Index i = 0; i < m.rows(); ++i) {
+      out += i == 0 ? "[" : ", [";
+      for (Index j = 0; j < m.cols(); ++j) out += fmt::format("{}{}", j == 0 ? "" : ", ", m(i, j));
+      out += "]";
+    }
+    out += "]";
+  }
+  return out + "\n  }\n}\n";
+}
+
+Witness witness_from_json(std::string_view text, std::string_view where) {
+  Reader reader(where);
+  const nlohmann::json json = parse_json(text, where);
+  if (!json.is_object() || !json.contains("rankfall_witness") || json["rankfall_witness"] != 1) {
+    reader.fail("no \"rankfall_witness\": 1");
+  }
+  if (!json.contains("claim") || !json["claim"].is_string()) reader.fail("no \"claim\"");
+  if (!json.contains("matrices") || !json["matrices"].is_object()) reader.fail("no \"matrices\"");
+  Witness witness{json["claim"].get<std::string>(), {}};
+  for (const auto& [name, rows] : json["matrices"].items()) witness.matrices[name] = reader.matrix(name, rows);
+  return witness;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,358 @@
+#include "studies/bounds/attention_bounds.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/parallel.h"
+#include "engine/dense/attention_impl.h"
+#include "engine/split/scaled.h"
+#include "engine/split/split_softmax.h"
+#include "linalg/attention_measures.h"
+#include "linalg/gemm.h"
+#include "linalg/linear.h"
+#include "linalg/norms.h"
+#include "linalg/norms_impl.h"
+
+namespace rankfall {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double log_of(double x) { return x == 0 ? kLogZero : std::log(x); }
+
+// log(e^x - 1) of x = e^log_x.
+double log_expm1(double log_x) {
+  if (log_x < -30) return log_x;
+  const double x = std::exp(log_x);
+  return x > 30 ? x : std::log(std::expm1(x));
+}
+
+// log tanh(x) of x = e^log_x.
+double log_tanh(double log_x) { return log_x < -15 ? log_x : std::log(std::tanh(std::exp(log_x))); }
+
+// What is no padding: X = 1 mean + e^log R.
+struct Input {
+  std::vector<Index> rows;
+  ScaledRow mean;
+  ScaledMatrix r;
+
+  Index n() const { return r.value.rows(); }
+};
+
+Input input_of(const SplitState& in, std::span<const std::uint8_t> valid) {
+  Input x{valid_rows(in.residual.value.rows(), valid), in.mean, {}};
+  x.r.value.resize(static_cast<Index>(x.rows.size()), in.residual.value.cols());
+  for (Index i = 0; i < x.n(); ++i) x.r.value.row(i) = in.residual.value.row(x.rows[static_cast<std::size_t>(i)]);
+  x.r.log = in.residual.log;
+  // About their mean: where the tokens differ much it is part of the residual.
+  const RowVector<double> first = x.r.value.row(0);
+  x.r.value.rowwise() -= first;
+  const RowVector<double> shift = x.r.value.colwise().mean();
+  x.r.value.rowwise() -= shift;
+  add(x.mean, scaled<RowVector<double>>(first + shift, x.r.log));
+  rescale(x.r);
+  return x;
+}
+
+// P = 1 q^T + D, and E, of one head; rows and columns of what is no padding.
+struct HeadMatrices {
+  ScaledMatrix e;       // without what is constant along a row
+  RowVector<double> q;  // softmax(r)
+  ScaledMatrix d;
+  bool same_keys = true;
+};
+
+class HeadLogits {
+ public:
+  HeadLogits(const LoadedLayer<double>& layer, const Sample& sample, const SplitState& in, const Input& x)
+      : a_(std::get<Attention>(layer.layer->f)), layer_(layer), sample_(sample), x_(x) {
+    content_ = std::holds_alternative<NoPositions>(a_.positions);
+    const SeenKeys keys(a_.mask, in.residual.value.rows());
+    for (const Index i : x.rows) {
+      for (const Index j : x.rows) same_keys_ &= keys.allows(i, j);
+    }
+    if (content_ && same_keys_) {
+      const VectorView<double> none(nullptr, 0);
+      q_ = linear<double>(x.r.value, layer.weights.matrix(a_.q.w), none);
+      k_ = linear<double>(x.r.value, layer.weights.matrix(a_.k.w), none);
+      query_ = scaled<RowVector<double>>(linear<double>(x.mean.value, layer.weights.matrix(a_.q.w), none).row(0),
+                                         x.mean.log);
+      const auto bias = layer.weights.vector(a_.q.b);
+      if (bias.size() > 0) add(query_, scaled<RowVector<double>>(bias));
+      if (!std::holds_alternative<GaussianWeights>(a_.weights)) return;
+      key_ = scaled<RowVector<double>>(linear<double>(x.mean.value, layer.weights.matrix(a_.k.w), none).row(0),
+                                       x.mean.log);
+      const auto key_bias = layer.weights.vector(a_.k.b);
+      if (key_bias.size() > 0) add(key_, scaled<RowVector<double>>(key_bias));
+      return;
+    }
+    // Plain logits: they differ by their own size.
+    const Matrix<double> whole = joined(in);
+    q_ = linear<double>(whole, layer.weights.matrix(a_.q.w), layer.weights.vector(a_.q.b));
+    k_ = linear<double>(whole, layer.weights.matrix(a_.k.w), layer.weights.vector(a_.k.b));
+    if (std::holds_alternative<RotaryPositions>(a_.positions)) {
+      rotate_heads(layer, a_.d_head, q_);
+      rotate_heads(layer, a_.d_head, k_);
+    }
+  }
+
+  bool content_only() const { return content_; }
+  bool same_keys() const { return same_keys_; }
+
+  HeadMatrices matrices(Index head) const {
+    if (content_ && same_keys_) return content(head);
+    const HeadScores<double> scores(a_, layer_, q_, k_, sample_.valid, sample_.segments);
+    Matrix<double> whole(q_.rows(), k_.rows());
+    if (same_keys_) {
+      scores.logits(head, 0, whole);
+    } else {
+      scores.probabilities(head, 0, whole);
+    }
+    Matrix<double> z(x_.n(), x_.n());
+    for (Index i = 0; i < x_.n(); ++i) {
+      for (Index j = 0; j < x_.n(); ++j) z(i, j) = whole(row(i), row(j));
+    }
+    HeadMatrices out;
+    out.same_keys = same_keys_;
+    if (!same_keys_) {  // about the mean of the rows
+      out.q = z.colwise().mean();
+      z.rowwise() -= out.q;
+      Index peak = 0;
+      out.q.maxCoeff(&peak);
+      close_rows(z, peak);
+      out.d = scaled<Matrix<double>>(z);
+      return out;
+    }
+    z.colwise() -= z.rowwise().mean().eval();
+    const RowVector<double> r = z.colwise().mean();
+    out.q = softmax_row(r);
+    out.e = scaled<Matrix<double>>(z.rowwise() - r);
+    out.d = whole_deviations(out.e, out.q, r);
+    return out;
+  }
+
+ private:
+  Index row(Index i) const { return x_.rows[static_cast<std::size_t>(i)]; }
+
+  // E = R W_QK R^T, r from the mean query. GaussianWeights take scale |k_j|^2 / 2 off, of which scale k . b_j and
+  // scale |b_j|^2 / 2 belong to r, k being the mean key: E and whatever follows from it stay as they are.
+  HeadMatrices content(Index head) const {
+    const Index kv_head = head * a_.n_kv_heads / a_.n_heads;
+    const auto b = k_.middleCols(kv_head * a_.d_head, a_.d_head);
+    HeadMatrices out;
+    Matrix<double> e(x_.n(), x_.n());
+    gemm<double>(false, true, a_.scale, q_.middleCols(head * a_.d_head, a_.d_head), b, 0.0, e);
+    out.e = scaled<Matrix<double>>(e, 2 * x_.r.log);
+    const RowVector<double> query = query_.value.segment(head * a_.d_head, a_.d_head);
+    ScaledRow r = scaled<RowVector<double>>(a_.scale * query * b.transpose(), query_.log + x_.r.log);
+    if (std::holds_alternative<GaussianWeights>(a_.weights)) {
+      const RowVector<double> key = key_.value.segment(kv_head * a_.d_head, a_.d_head);
+      add(r, scaled<RowVector<double>>(-a_.scale * key * b.transpose(), key_.log + x_.r.log));
+      add(r, scaled<RowVector<double>>(-a_.scale / 2 * b.rowwise().squaredNorm().transpose(), 2 * x_.r.log));
+    }
+    out.q = softmax_row(plain(r));
+    out.d = whole_deviations(out.e, out.q, plain(r));
+    return out;
+  }
+
+  const Attention& a_;
+  const LoadedLayer<double>& layer_;
+  const Sample& sample_;
+  const Input& x_;
+  bool content_ = true;
+  bool same_keys_ = true;
+  Matrix<double> q_, k_;   // of R where logits are content only, otherwise of X
+  ScaledRow query_, key_;  // of the mean; the key of GaussianWeights only
+};
+
+// Largest over pairs of rows of f(row i, row k).
+double over_pairs(const Matrix<double>& m, const auto& f) {
+  std::vector<double> largest(static_cast<std::size_t>(m.rows()), 0.0);
+  parallel_for(m.rows(), [&](Index i) {
+    double& most = largest[static_cast<std::size_t>(i)];
+    for (Index k = 0; k < i; ++k) most = std::max(most, f(m.row(i), m.row(k)));
+  });
+  return largest.empty() ? 0 : *std::ranges::max_element(largest);
+}
+
+// Everything of one head that the bounds need.
+struct HeadParts {
+  HeadFigures figures;
+  std::vector<double> log_eps;  // by row
+  double log_dobrushin = 0, log_tanh = 0;
+  RowVector<double> t;       // q^T |R W|, at R's scale
+  RowVector<double> spread;  // of R W by column, at R's scale
+  ScaledMatrix m;            // D R W
+};
+
+HeadParts parts_of(const HeadMatrices& h, const Input& x, const Matrix<double>& values, const Matrix<double>& output) {
+  HeadParts out;
+  const Matrix<double>& e = h.e.value;
+  out.figures.range = h.same_keys ? 0 : kInfinity;
+  double log_range = kLogZero;
+  for (Index i = 0; i < x.n() && h.same_keys; ++i) {
+    const double log = h.e.log + log_of(e.row(i).maxCoeff() - e.row(i).minCoeff());
+    log_range = std::max(log_range, log);
+    out.log_eps.push_back(log == kLogZero ? kLogZero : log_expm1(log));
+  }
+  if (h.same_keys) out.figures.range = std::exp(log_range);
+  out.figures.gamma = std::sqrt(static_cast<double>(x.n()) * h.q.maxCoeff());
+  out.log_dobrushin =
+      h.d.log +
+      log_of(over_pairs(h.d.value, [](const auto& a, const auto& b) { return (a - b).cwiseAbs().sum() / 2; }));
+  out.figures.dobrushin = std::exp(out.log_dobrushin);
+  if (h.same_keys) {
+    const double pairs =
+        over_pairs(e, [](const auto& a, const auto& b) { return (a - b).maxCoeff() - (a - b).minCoeff(); });
+    const double log = h.e.log + log_of(pairs / 4);
+    out.log_tanh = log == kLogZero ? kLogZero : log_tanh(log);
+  }
+  Matrix<double> rw(x.n(), output.cols());
+  gemm<double>(false, false, 1.0, values, output, 0.0, rw);
+  out.t = h.q * rw.cwiseAbs();
+  out.spread = rw.colwise().maxCoeff() - rw.colwise().minCoeff();
+  // Rows of D sum to zero: values about the key that D is formed about would do as well.
+  Index peak = 0;
+  h.q.maxCoeff(&peak);
+  const Matrix<double> about = rw.rowwise() - RowVector<double>(rw.row(peak));
+  Matrix<double> m(x.n(), output.cols());
+  gemm<double>(false, false, 1.0, h.d.value, about, 0.0, m);
+  out.m = scaled<Matrix<double>>(m, h.d.log + x.r.log);
+  return out;
+}
+
+double log_norm(const ScaledMatrix& m, double norm) { return norm == 0 ? kLogZero : m.log + std::log(norm); }
+
+}  // namespace
+
+AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightNorms& norms_of, const Sample& sample,
+                                 const SplitState& in) {
+  const auto& a = std::get<Attention>(layer.layer->f);
+  const Input x = input_of(in, sample.valid);
+  const HeadLogits heads(layer, sample, in, x);
+  const Matrix<double> all_values =
+      linear<double>(x.r.value, layer.weights.matrix(a.v.w), VectorView<double>(nullptr, 0));
+  const WeightView<double> o = layer.weights.matrix(a.o.w);
+  const Matrix<double> output = o.transposed ? Matrix<double>(o.stored) : Matrix<double>(o.stored.transpose());
+  std::vector<HeadParts> parts(static_cast<std::size_t>(a.n_heads));
+  parallel_for(a.n_heads, [&](Index h) {
+    const Index kv_head = h * a.n_kv_heads / a.n_heads;
+    parts[static_cast<std::size_t>(h)] =
+        parts_of(heads.matrices(h), x, all_values.middleCols(kv_head * a.d_head, a.d_head),
+                 output.middleRows(h * a.d_head, a.d_head));
+  });
+
+  AttentionBounds out;
+  const Norms input = norms<double>(x.r.value);
+  const double log_input = log_norm(x.r, input.composite());
+  const double log_input_f = log_norm(x.r, input.frobenius);
+  const RowVector<double> input_spread = x.r.value.colwise().maxCoeff() - x.r.value.colwise().minCoeff();
+  double range = 0;
+  ScaledMatrix m{Matrix<double>::Zero(x.n(), output.cols()), kLogZero};
+  for (const HeadParts& part : parts) {
+    out.heads.push_back(part.figures);
+    range = std::max(range, part.figures.range);
+    add(m, part.m);
+  }
+  // Why a bound does not apply.
+  const Reason content = !heads.same_keys()     ? Reason::kDifferentKeys
+                         : heads.content_only() ? Reason::kNone
+                                                : Reason::kPositions;
+  const Reason keys = content == Reason::kDifferentKeys ? content : Reason::kNone;
+  const auto within = [&](double r) {
+    return content != Reason::kNone ? content : r > kLargestRange ? Reason::kLogitRange : Reason::kNone;
+  };
+
+  const auto add_one = [&](std::string name, std::optional<Index> head, double measured, double bound, double entering,
+                           Reason fails, bool is_proved) -> Inequality& {
+    const bool is_a_priori = name == "T2.2" || name == "T2.3";
+    return out.inequalities.emplace_back(Inequality{.name = std::move(name),
+                                                    .head = head,
+                                                    .log_measured = measured,
+                                                    .log_bound = bound,
+                                                    .log_input = entering,
+                                                    .log_allowed = bound,
+                                                    .fails = fails,
+                                                    .is_proved = is_proved,
+                                                    .is_a_priori = is_a_priori});
+  };
+  const double log_scale = std::log(4 * std::abs(a.scale));
+  const Norms measured = norms<double>(m.value);
+  const double log_measured = log_norm(m, measured.composite());
+  double sum_one = 0;
+  double sum_inf = 0;
+  for (std::size_t h = 0; h < parts.size(); ++h) {
+    const HeadWeightNorms& w = norms_of.heads[h];
+    const HeadParts& part = parts[h];
+    const auto index = static_cast<Index>(h);
+    add_one("T2.2", index, log_norm(part.m, norms<double>(part.m.value).composite()),
+            log_scale + log_of(w.beta()) + 3 * log_input, log_input, within(part.figures.range), false);
+    if (heads.same_keys()) {
+      add_one("dobrushin_tanh", index, part.log_dobrushin, part.log_tanh, 0, Reason::kNone, true);
+    }
+    sum_one += part.figures.gamma * part.figures.gamma * w.qk_one * w.w_one;
+    sum_inf += w.qk_one * w.w_inf;
+  }
+  out.beta_star = std::sqrt(sum_one) * std::sqrt(sum_inf);
+  const double n_heads = static_cast<double>(a.n_heads);
+  add_one("T2.3", {}, log_measured, log_scale + log_of(norms_of.beta() * n_heads) + 3 * log_input, log_input,
+          within(range), false);
+  add_one("T2.3_sound", {}, log_measured, log_scale + log_of(out.beta_star) + 3 * log_input, log_input, within(range),
+          true);
+
+  // certified: the sums over rows of eps, at a common scale.
+  double log_certified_f = kInfinity;
+  if (heads.same_keys()) {
+    double top = kLogZero;
+    for (const HeadParts& part : parts) top = std::max(top, *std::ranges::max_element(part.log_eps));
+    RowVector<double> by_column = RowVector<double>::Zero(output.cols());
+    std::vector<double> by_row(static_cast<std::size_t>(x.n()), 0.0);
+    Matrix<double> entries = Matrix<double>::Zero(x.n(), output.cols());
+    for (const HeadParts& part : parts) {
+      const double t = part.t.sum();
+      for (Index i = 0; i < x.n(); ++i) {
+        const double eps = share(part.log_eps[static_cast<std::size_t>(i)], top);
+        by_column += eps * part.t;
+        by_row[static_cast<std::size_t>(i)] += eps * t;
+        entries.row(i) += eps * part.t;
+      }
+    }
+    const double common = top + x.r.log;
+    const double log_product = log_of(by_column.maxCoeff()) + log_of(*std::ranges::max_element(by_row));
+    add_one("certified", {}, log_measured, common + log_product / 2, log_input, Reason::kNone, true);
+    log_certified_f = common + log_of(norms<double>(entries).frobenius);
+    ScaledMatrix centred = m;
+    centred.value.rowwise() -= m.value.colwise().mean().eval();
+    add_one("certified_frobenius", {}, log_norm(m, norms<double>(centred.value).frobenius), log_certified_f,
+            log_input_f, Reason::kNone, true);
+  } else {
+    add_one("certified", {}, log_measured, kInfinity, log_input, keys, true);
+  }
+
+  // Dobrushin: column by column; the tightest column counts.
+  double top = kLogZero;
+  for (const HeadParts& part : parts) top = std::max(top, part.log_dobrushin);
+  RowVector<double> bound = RowVector<double>::Zero(output.cols());
+  for (const HeadParts& part : parts) bound += share(part.log_dobrushin, top) * part.spread;
+  const RowVector<double> spread = m.value.colwise().maxCoeff() - m.value.colwise().minCoeff();
+  Index worst = 0;
+  double worst_ratio = -1;
+  for (Index j = 0; j < spread.size(); ++j) {
+    const double ratio = bound(j) == 0 ? 0 : spread(j) / bound(j);
+    if (ratio > worst_ratio) {
+      worst_ratio = ratio;
+      worst = j;
+    }
+  }
+  const double log_bound = top == kLogZero || x.r.is_zero() ? kLogZero : top + x.r.log;
+  add_one("dobrushin", {}, log_norm(m, spread(worst)), log_bound + log_of(bound(worst)),
+          log_norm(x.r, input_spread.maxCoeff()), Reason::kNone, true)
+      .log_allowed = log_bound + log_of(bound.maxCoeff());  // of the widest channel, as what enters
+  // Numbers in an interval of length s differ from their mean by s^2 / 4 in mean square at most.
+  const double log_dobrushin_f =
+      log_bound + log_of(std::sqrt(static_cast<double>(x.n())) * norms<double>(bound).frobenius / 2);
+  out.log_output = std::min(log_certified_f, log_dobrushin_f);
+  return out;
+}
+
+}  // namespace rankfall

@@ -1,0 +1,274 @@
+#include "studies/bounds/bounds_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "result/statistics.h"
+#include "studies/bounds/bounds_tally.h"
+
+namespace rankfall {
+namespace {
+
+// A theorem's depth form: c^((3^l - 1)/2) |R_0|^(3^l).
+struct DepthForm {
+  std::string name;
+  Reason fails = Reason::kNone;
+  double log10_c = 0;
+};
+
+class BoundsRows {
+ public:
+  BoundsRows(const Network& network, const std::vector<WeightNorms>& norms, const std::vector<BoundsSample>& samples)
+      : network_(network), samples_(samples) {
+    for (std::size_t l = 0; l < network.layers.size(); ++l) {
+      if (std::holds_alternative<Attention>(network.layers[l].f)) {
+        attention_.push_back(&network.layers[l]);
+        norms_.push_back(&norms[l]);
+      } else {
+        mlps_.push_back(&norms[l]);
+      }
+    }
+  }
+
+  std::vector<Row> make() {
+    for (std::size_t b = 0; b < attention_.size(); ++b) block(b);
+    for (const DepthForm& form : depth_forms()) depth(form);
+    sentences();
+    return std::move(rows_);
+  }
+
+ private:
+  Row& add(std::string metric, std::optional<Index> layer, std::optional<Index> head = {}) {
+    Row& row = rows_.emplace_back();
+    row.layer = layer;
+    row.head = head;
+    row.metric = std::move(metric);
+    return row;
+  }
+
+  // A bound at one place: itself, what was measured, and how close they come.
+  void add(const std::string& name, Index layer, std::optional<Index> head, const BoundTally& tally) {
+    set(add("log10_bound." + name, layer, head), tally.bound);
+    set(add("log10_measured." + name, layer, head), tally.measured);
+    Row& tightness = add("log10_tightness." + name, layer, head);
+    if (std::isfinite(tally.shown())) tightness.mean = tally.shown();
+    tightness.n = tally.n();
+    tightness.status = tally.status();
+    tightness.reason = tally.reason();
+    tightness.verdict = tally.verdict();
+    for (Row& row : std::span(rows_).last(3)) label(row, tally);
+  }
+
+  static void label(Row& row, const BoundTally& tally) {
+    row.kind = tally.is_proved ? "proved" : "claimed";
+    row.basis = tally.is_a_priori ? Basis::kWeights : Basis::kData;
+  }
+
+  void block(std::size_t b) {
+    const Index layer = attention_[b]->block;
+    add("beta", layer).mean = norms_[b]->beta();
+    Statistics star;
+    for (const BoundsSample& sample : samples_) star.add(sample.blocks[b].beta_star);
+    set(add("beta_star", layer), star);
+    for (std::size_t h = 0; h < norms_[b]->heads.size(); ++h) head(b, h);
+
+    std::map<std::pair<std::string, std::optional<Index>>, BoundTally> tallies;
+    std::vector<std::pair<std::string, std::optional<Index>>> order;
+    for (const BoundsSample& sample : samples_) {
+      for (const Inequality& i : sample.blocks[b].inequalities) {
+        const auto [found, is_new] = tallies.try_emplace({i.name, i.head});
+        if (is_new) order.push_back(found->first);
+        found->second.add(shifted(i));
+      }
+    }
+    for (const auto& key : order) {
+      const BoundTally& tally = tallies.at(key);
+      const auto& [name, which] = key;
+      add(name, layer, which, tally);
+      theorems_[name].add(tally);
+    }
+  }
+
+  void head(std::size_t b, std::size_t h) {
+    const Index layer = attention_[b]->block;
+    const auto index = static_cast<Index>(h);
+    add("beta", layer, index).mean = norms_[b]->heads[h].beta();
+    Statistics range;
+    Statistics gamma;
+    Statistics dobrushin;
+    double largest = 0;
+    for (const BoundsSample& sample : samples_) {
+      const HeadFigures& figures = sample.blocks[b].heads[h];
+      largest = std::max(largest, figures.range);
+      if (std::isfinite(figures.range)) range.add(figures.range);
+      gamma.add(figures.gamma);
+      dobrushin.add(figures.dobrushin);
+    }
+    set(add("range", layer, index), range);
+    Row& row = add("range", layer, index);
+    row.kind = "largest";
+    row.n = static_cast<Index>(samples_.size());
+    if (std::isfinite(largest)) {
+      row.mean = largest;
+      row.status = largest <= kLargestRange ? Status::kHolds : Status::kNotApplicable;
+      if (largest > kLargestRange) row.reason = Reason::kLogitRange;
+      row.verdict = largest <= kLargestRange ? "within 1.256" : "beyond 1.256";
+      largest_range_ = std::max(largest_range_, largest);
+    } else {
+      row.status = Status::kNotApplicable;
+      row.reason = Reason::kDifferentKeys;
+      row.verdict = reason_words(row.reason);
+    }
+    set(add("gamma", layer, index), gamma);
+    set(add("attention.dobrushin", layer, index), dobrushin);
+  }
+
+  std::vector<DepthForm> depth_forms() const {
+    std::vector<Reason> all;  // in the order in which they are said
+    double beta = 0;
+    double n_heads = 1;
+    for (std::size_t b = 0; b < attention_.size(); ++b) {
+      const auto& a = std::get<Attention>(attention_[b]->f);
+      beta = std::max(beta, std::abs(a.scale * attention_[b]->branch) * norms_[b]->beta());
+      n_heads = std::max(n_heads, static_cast<double>(a.n_heads));
+      if (!a.mask.is_complete()) all.insert(all.begin(), Reason::kDifferentKeys);
+      if (!std::holds_alternative<NoPositions>(a.positions)) all.push_back(Reason::kPositions);
+      if (attention_[b]->skip != 0) all.push_back(Reason::kSkip);
+    }
+    const auto has_norm = [](const SubLayer& layer) { return layer.pre || layer.post; };
+    if (std::ranges::any_of(network_.layers, has_norm) || (network_.final_norm && network_.final_norm_in_state)) {
+      all.push_back(Reason::kNorm);
+    }
+    const Reason fails = all.empty() ? Reason::kNone : all.front();
+    const Reason range = largest_range_ > kLargestRange ? Reason::kLogitRange : Reason::kNone;
+    const auto first = [](std::initializer_list<Reason> reasons) {
+      const auto found = std::ranges::find_if(reasons, [](Reason reason) { return reason != Reason::kNone; });
+      return found == reasons.end() ? Reason::kNone : *found;
+    };
+    const Reason mlp = mlps_.empty() ? Reason::kNone : Reason::kMlp;
+    const Reason heads = n_heads > 1 ? Reason::kSeveralHeads : Reason::kNone;
+    std::vector<DepthForm> forms = {{"T2.2_depth", first({fails, mlp, heads, range}), std::log10(4 * beta)},
+                                    {"T2.3_depth", first({fails, mlp, range}), std::log10(4 * beta * n_heads)}};
+    double lambda = 0;
+    Reason gated = Reason::kNone;
+    for (const WeightNorms* norms : mlps_) {
+      if (!norms->mlp_one) {
+        gated = Reason::kGatedMlp;
+      } else {
+        lambda = std::max(lambda, std::sqrt(*norms->mlp_one * *norms->mlp_inf));
+      }
+    }
+    const Reason no_mlp = mlps_.empty() ? Reason::kNoMlp : Reason::kNone;
+    forms.push_back({"C3.2_depth", first({no_mlp, fails, gated, range}), std::log10(4 * beta * n_heads * lambda)});
+    return forms;
+  }
+
+  void depth(const DepthForm& form) {
+    BoundTally& all = theorems_[form.name];
+    all.is_a_priori = true;
+    if (form.fails != Reason::kNone) {
+      ++all.cases[{Status::kNotApplicable, form.fails}];
+      return;
+    }
+    double power = 1;
+    for (Index l = 1; l <= network_.sizes.n_blocks; ++l) {
+      power *= 3;
+      BoundTally tally;
+      for (const BoundsSample& sample : samples_) {
+        const double start = sample.log10_residual[0];
+        const double log_bound = kLn10 * ((power - 1) / 2 * form.log10_c + power * start);
+        const Inequality i{.name = form.name,
+                           .head = {},
+                           .log_measured = kLn10 * sample.log10_residual[static_cast<std::size_t>(l)],
+                           .log_bound = log_bound,
+                           .log_input = kLn10 * start,
+                           .log_allowed = log_bound,
+                           .fails = Reason::kNone,
+                           .is_a_priori = true};
+        tally.add(shifted(i));
+        all.add(shifted(i));
+      }
+      add(form.name, l, {}, tally);
+    }
+  }
+
+  static Inequality shifted(Inequality i) {
+    i.log_bound += i.is_lower ? -log_bound_shift_for_tests : log_bound_shift_for_tests;
+    return i;
+  }
+
+  // What became of each theorem: its status with a sentence, and how many cases had which.
+  void sentences() {
+    for (const auto& [name, tally] : theorems_) {
+      Row& row = add("theorem", {});
+      row.claim = name;
+      label(row, tally);
+      row.n = tally.n();
+      row.status = tally.status();
+      row.reason = tally.reason();
+      if (std::isfinite(tally.shown())) row.mean = tally.shown();
+      row.verdict = sentence(name, tally);
+      for (const auto& [which, count] : tally.cases) {
+        Row& cases = add("theorem.cases", {});
+        cases.claim = name;
+        label(cases, tally);
+        cases.status = which.first;
+        cases.reason = which.second;
+        cases.mean = static_cast<double>(count);
+        cases.n = tally.n();
+      }
+    }
+  }
+
+  static std::string sentence(const std::string& name, const BoundTally& tally) {
+    const auto share = [&](Status status) { return fmt::format("{} of {}", tally.of(status), tally.n()); };
+    const char* ratio = name == "lower" ? "bound/measured" : "measured/bound";
+    std::string text;
+    const auto say = [&](const std::string& words) { text += (text.empty() ? "" : "; ") + words; };
+    if (tally.of(Status::kViolated) > 0) say(fmt::format("violated in {}", share(Status::kViolated)));
+    if (tally.of(Status::kHolds) > 0) say(fmt::format("applies and holds in {}", share(Status::kHolds)));
+    if (tally.of(Status::kVacuous) > 0) {
+      say(fmt::format("vacuous in {}: it allows more than what enters", share(Status::kVacuous)));
+    }
+    if (tally.of(Status::kExactlyZero) > 0) {
+      say(fmt::format("nothing to bound in {}: the residual that enters is 0", share(Status::kExactlyZero)));
+    }
+    if (tally.of(Status::kNotApplicable) > 0) {
+      say(fmt::format("does not apply in {} ({})", share(Status::kNotApplicable), tally.reasons()));
+    }
+    if (std::isfinite(tally.tightest)) {
+      say(fmt::format("at best {} = {}", ratio, power_of_ten(tally.tightest)));
+    } else if (std::isfinite(tally.tightest_of_all)) {
+      say(fmt::format("taken nevertheless, {} = {} at most", ratio, power_of_ten(tally.tightest_of_all)));
+    }
+    return text;
+  }
+
+  static std::string power_of_ten(double log10_value) {
+    return log10_value > -4 ? fmt::format("{:.2g}", std::pow(10, log10_value)) : fmt::format("10^{:.1f}", log10_value);
+  }
+
+  const Network& network_;
+  const std::vector<BoundsSample>& samples_;
+  std::vector<const SubLayer*> attention_;
+  std::vector<const WeightNorms*> norms_, mlps_;
+  std::map<std::string, BoundTally> theorems_;
+  double largest_range_ = 0;
+  std::vector<Row> rows_;
+};
+
+}  // namespace
+
+double log_bound_shift_for_tests = 0;
+
+std::vector<Row> bounds_rows(const Network& network, const std::vector<WeightNorms>& norms,
+                             const std::vector<BoundsSample>& samples) {
+  return BoundsRows(network, norms, samples).make();
+}
+
+}  // namespace rankfall

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "engine/layer_loader.h"
+
+namespace rankfall {
+
+// What a head's weights say by themselves, in the convention of rows: logits X W_QK X^T, output P X W.
+struct HeadWeightNorms {
+  double qk_one = 0;            // ||W_QK||_1, W_QK = W_Q W_K^T
+  double w_one = 0, w_inf = 0;  // of W = W_V W_O
+
+  double beta() const;  // qk_one times the composite norm of W
+};
+
+// One sub-layer's.
+struct WeightNorms {
+  std::vector<HeadWeightNorms> heads;  // attention's
+  // Lipschitz constants of an MLP, skip included, in the 1-norm and the infinity norm of differences of states: sup|f'|
+  // times the norm of |W_1||W_2|. Absent for gated ones, which have none.
+  std::optional<double> mlp_one, mlp_inf;
+
+  double beta() const;  // the largest of the heads
+};
+
+// Cost: 4 d^2 d_head multiplications a head.
+WeightNorms weight_norms(const LoadedLayer<double>& layer);
+
+// The largest slope of an activation.
+double steepest(Activation act);
+
+}  // namespace rankfall

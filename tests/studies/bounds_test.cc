@@ -1,0 +1,366 @@
+#include <cmath>
+#include <map>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "engine/golden_cases.h"
+#include "engine/path_networks.h"
+#include "engine/recorder.h"
+#include "result/prose_format.h"
+#include "studies/bounds/weight_norms.h"
+#include <rankfall/bounds.h>
+#include <rankfall/collapse.h>
+#include <rankfall/error.h>
+#include <rankfall/forward.h>
+#include <rankfall/measure.h>
+#include <rankfall/report.h>
+#include <rankfall/sample.h>
+
+namespace rankfall {
+namespace {
+
+BoundsOptions only(const std::string& variant) {
+  BoundsOptions options;
+  options.variants = {variant_named(variant)};
+  return options;
+}
+
+const Row& find(const Result& result, std::string_view metric, std::optional<Index> layer,
+                std::optional<Index> head = {}, std::string_view claim = "") {
+  for (const Row& row : result.rows) {
+    if (row.metric == metric && row.layer == layer && row.head == head && row.claim == claim) return row;
+  }
+  throw std::runtime_error("no such row: " + std::string(metric));
+}
+
+std::string broken(const Result& result) {
+  std::string text;
+  for (const Row& row : violated_bounds(result)) {
+    text +=
+        fmt::format("{} block {} 10^{} {}\n", row.metric, row.layer.value_or(-1), row.mean.value_or(0), row.verdict);
+  }
+  return text;
+}
+
+// Thousands of networks, tame and wild: what is proved holds.
+TEST(Bounds, ProvedOnesHoldForRandomAndAdversarialNetworks) {
+  std::mt19937 random(7);
+  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  std::normal_distribution<double> normal;
+  std::map<Status, Index> n_seen;
+  for (int trial = 0; trial < 2500; ++trial) {
+    const int n_heads = 1 + pick(3);
+    const int d_head = 1 + pick(3);
+    const char* stds[] = {"1e-4", "0.03", "0.3", "1", "5", "30"};
+    const char* norms[] = {"none", "none", "pre", "post"};
+    const char* kinds[] = {"", "", "", ",mask=causal", ",mask=window,window=1", ",relative=xlnet"};
+    std::string kind = kinds[pick(6)];
+    if (kind == ",relative=xlnet" && (n_heads * d_head) % 2 != 0) kind = "";
+    const std::string spec = fmt::format("san:layers=2,heads={},dim={},std={},norm={},attn_skip={}{}", n_heads,
+                                         n_heads * d_head, stds[pick(6)], norms[pick(4)], pick(2), kind);
+    Model model = open_model(spec, static_cast<std::uint64_t>(trial));
+    if (pick(2) == 0) model = with_biases(std::move(model), static_cast<std::uint64_t>(trial));
+    if (trial % 3 == 0) model.network = with_attention(model.network, attention_named("gaussian"));
+    const Index n = 1 + pick(7);
+    const Index d = model.network.sizes.d_model;
+    Matrix<double> x(n, d);
+    const double size = std::pow(10, -4 + pick(7));
+    for (Index i = 0; i < x.size(); ++i) x.data()[i] = size * normal(random);
+    switch (pick(6)) {
+      case 0:  // one far away
+        x.row(0) *= 1e4;
+        break;
+      case 1:  // two tight groups
+        for (Index i = 1; i < n; ++i) x.row(i) = x.row(i % 2) + 1e-7 * size * x.row(i);
+        break;
+      case 2:  // nearly equal
+        for (Index i = 1; i < n; ++i) x.row(i) = x.row(0) + 1e-9 * x.row(i);
+        break;
+      case 3:  // opposite
+        for (Index i = 1; i < n; ++i) x.row(i) = (i % 2 == 0 ? 1 : -1) * x.row(0);
+        break;
+      default:
+        break;
+    }
+    std::vector<Sample> samples(1);
+    samples[0].content = HiddenState{x};
+    if (n > 2 && pick(4) == 0) {
+      samples[0].valid.assign(static_cast<std::size_t>(n), 1);
+      samples[0].valid.back() = 0;
+    }
+    BoundsOptions options;
+    options.variants = {variant_named("full")};
+    Result result;
+    try {
+      result = bounds(model, samples, options);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kNumerical) << spec;  // a norm of a token that is zero
+      continue;
+    }
+    EXPECT_EQ(broken(result), "") << spec << " trial " << trial << "\n" << x;
+    for (const Row& row : result.rows) {
+      if (row.kind != "proved" || !row.metric.starts_with("log10_tightness.")) continue;
+      ++n_seen[row.status];
+      EXPECT_NE(row.status, Status::kViolated) << spec << " " << row.metric;
+    }
+  }
+  // A status that is none of these would be one that nobody looked at.
+  EXPECT_GT(n_seen[Status::kHolds] + n_seen[Status::kVacuous], 20000);
+  Index n_all = 0;
+  for (const auto& [status, n] : n_seen) n_all += n;
+  EXPECT_EQ(n_all, n_seen[Status::kHolds] + n_seen[Status::kVacuous] + n_seen[Status::kExactlyZero] +
+                       n_seen[Status::kNotApplicable]);
+}
+
+TEST(Bounds, ProvedOnesHoldForTheGoldenFamilies) {
+  for (const GoldenCase& c : golden_cases()) {
+    SCOPED_TRACE(std::string(c.family) + " " + c.variant);
+    const GoldenModel golden(c);
+    Model model = golden.model();
+    model.network = golden.network;
+    const Result result = bounds(model, golden.samples, only("full"));
+    EXPECT_EQ(broken(result), "");
+    EXPECT_FALSE(to_table(result).empty());
+  }
+}
+
+// Logits from small to far beyond what exp can carry.
+TEST(Bounds, DobrushinCoefficientIsThatOfMeasure) {
+  for (const char* std : {"0.02", "1", "8", "30"}) {
+    const std::vector<std::string> models = {fmt::format("san:layers=2,heads=2,dim=8,vocab=20,norm=none,std={}", std)};
+    BoundsOptions options = only("full");
+    options.input.n_samples = 1;
+    options.input.n_tokens = 6;
+    const Result result = bounds(models, options);
+    MeasureOptions measure_options;
+    measure_options.variants = {variant_named("full")};
+    measure_options.precision = Precision::kF64;
+    measure_options.metrics = {"attention"};
+    measure_options.input = options.input;
+    const Result expected = measure(models, measure_options);
+    for (Index layer = 0; layer < 2; ++layer) {
+      for (Index head = 0; head < 2; ++head) {
+        EXPECT_NEAR(find(result, "attention.dobrushin", layer, head).mean.value(),
+                    find(expected, "attention.dobrushin", layer, head).mean.value(), 1e-9)
+            << std << " L" << layer << "H" << head;
+      }
+    }
+  }
+}
+
+TEST(Bounds, OfNothingSayNothing) {
+  BoundsOptions options = only("full");
+  options.input.n_samples = 1;
+  options.input.n_tokens = 1;
+  const Result result = bounds(std::vector<std::string>{"bert-tiny@init"}, options);
+  for (const char* name : {"T2.3", "certified", "dobrushin", "lower"}) {
+    EXPECT_EQ(find(result, "theorem", {}, {}, name).status, Status::kExactlyZero) << name;
+    const Row& cases = find(result, "theorem.cases", {}, {}, name);
+    EXPECT_EQ(cases.status, Status::kExactlyZero) << name;
+    EXPECT_EQ(cases.mean, 2.0) << name;
+    EXPECT_EQ(cases.n, 2) << name;
+  }
+}
+
+// Weights whose squares underflow.
+TEST(Bounds, TinyWeightsHaveBounds) {
+  BoundsOptions options = only("full");
+  options.input.n_samples = 1;
+  options.input.n_tokens = 4;
+  Model model = open_model("san:layers=1,heads=1,dim=4,vocab=20,norm=none,attn_skip=0", 1);
+  for (TensorSpec& tensor : model.network.tensors) {
+    if (tensor.name == "layers.0.attention.v.weight") tensor.init = {Init::Kind::kNormal, 1e-37};
+    if (tensor.name == "layers.0.attention.o.weight") tensor.init = {Init::Kind::kNormal, 1e-37};
+  }
+  model.weights = draw_weights(model.network.tensors, 1);
+  const Result result = bounds(model, random_samples(model.network, 1, 1, 4), options);
+  EXPECT_EQ(broken(result), "");
+  for (const char* name : {"T2.3", "T2.3_sound", "certified", "certified_frobenius", "dobrushin"}) {
+    EXPECT_TRUE(find(result, std::string("log10_bound.") + name, 0).mean.has_value()) << name;
+  }
+}
+
+// What is measured is the residual of the attention's own output.
+TEST(Bounds, MeasureWhatTheForwardPassGives) {
+  const auto all = all_small_networks();
+  for (std::size_t c = 0; c < 2 * all.size(); ++c) {
+    const std::string& spec = all[c / 2];
+    const char* kind = c % 2 == 0 ? "full" : "gaussian";
+    SCOPED_TRACE(spec + " " + kind);
+    Model model = with_biases(open_small(spec, 3), 3);
+    model.network = with_attention(model.network, attention_named(kind));
+    const auto samples = random_samples(model.network, 4, 1, 7);
+    Recorder<double> recorder;
+    forward<double>(model.network, *model.weights, samples, std::vector<Observer<double>*>{&recorder});
+    const Result result = bounds(model, samples, only("full"));
+    for (Index l = 0; l < static_cast<Index>(model.network.layers.size()); ++l) {
+      const SubLayer& layer = model.network.layers[static_cast<std::size_t>(l)];
+      if (!std::holds_alternative<Attention>(layer.f)) continue;
+      const Matrix<double>& y = recorder.branches.at(l);
+      const Matrix<double> r = y.rowwise() - y.colwise().mean();
+      double largest = 0;
+      for (const Row& row : result.rows) {
+        if (row.metric == "log10_measured.certified_frobenius" && row.layer == layer.block) {
+          EXPECT_NEAR(row.mean.value(), std::log10(r.norm()), 1e-10);
+        }
+        if (row.metric == "attention.dobrushin" && row.layer == layer.block) {
+          const Matrix<double>& p = recorder.attentions.at({layer.block, *row.head});
+          double dobrushin = 0;
+          for (Index i = 0; i < p.rows(); ++i) {
+            for (Index k = 0; k < i; ++k) dobrushin = std::max(dobrushin, (p.row(i) - p.row(k)).cwiseAbs().sum() / 2);
+          }
+          EXPECT_NEAR(row.mean.value(), dobrushin, 1e-12);
+          largest = std::max(largest, dobrushin);
+        }
+      }
+      EXPECT_TRUE(largest > 0 || y.rows() == 1 || model.network.sizes.d_model == 1);
+    }
+  }
+}
+
+// Far below rounding the measurement is the tracker's.
+void expect_exact_below_rounding(const char* kind) {
+  SCOPED_TRACE(kind);
+  const std::vector<std::string> models = {"san:layers=7,heads=2,dim=16,norm=none,std=0.1,bias=0"};
+  BoundsOptions options = only("san");
+  options.variants = with_attentions(options.variants, {attention_named(kind)});
+  options.input.n_samples = 1;
+  options.input.n_tokens = 8;
+  const Result result = bounds(models, options);
+  CollapseOptions collapse_options;
+  collapse_options.variants = options.variants;
+  collapse_options.input = options.input;
+  const Result collapsed = collapse(models, collapse_options);
+  double last = 0;
+  for (Index b = 0; b < 7; ++b) {
+    const double measured = find(result, "log10_measured.certified_frobenius", b).mean.value();
+    for (const Row& row : collapsed.rows) {
+      if (row.metric == "log10_residual.frobenius" && row.kind == "exact" && !row.sample && row.layer == b + 1) {
+        EXPECT_NEAR(measured, row.mean.value(), 1e-9 * std::abs(measured));
+      }
+    }
+    // The certified bound stays within a factor 10 at any depth, Dobrushin's too.
+    EXPECT_GT(find(result, "log10_tightness.certified_frobenius", b).mean.value(), -1);
+    EXPECT_GT(find(result, "log10_tightness.dobrushin", b).mean.value(), -1);
+    last = measured;
+  }
+  EXPECT_LT(last, -1000);
+  EXPECT_EQ(broken(result), "");
+  // Here the theorem over depth may be asked, and holds.
+  EXPECT_LT(find(result, "log10_tightness.T2.3_depth", 7).mean.value(), 0);
+}
+TEST(Bounds, AreExactBelowRounding) {
+  expect_exact_below_rounding("full");
+  expect_exact_below_rounding("gaussian");
+}
+
+// n = 2, d = 1, R = +-a: the largest ratio known for Theorem 2.2 is 1/8, in the limit of small a.
+TEST(Bounds, Theorem22ReachesAnEighth) {
+  const Model model = open_model("san:layers=1,heads=1,dim=1,norm=none,std=1,bias=0,attn_skip=0", 3);
+  std::vector<Sample> samples(1);
+  samples[0].content = HiddenState{(Matrix<double>(2, 1) << 1e-6, -1e-6).finished()};
+  const Result result = bounds(model, samples, only("full"));
+  EXPECT_NEAR(std::pow(10, find(result, "log10_tightness.T2.2", 0, 0).mean.value()), 0.125, 1e-9);
+  EXPECT_EQ(find(result, "log10_tightness.T2.2", 0, 0).status, Status::kHolds);
+}
+
+TEST(Bounds, SayWhichConditionFails) {
+  const auto reason = [](const std::string& spec, const std::string& metric, std::optional<Index> head = {}) {
+    BoundsOptions options = only("full");
+    options.input.n_samples = 2;
+    options.input.n_tokens = 6;
+    const Row row = find(bounds(std::vector<std::string>{spec}, options), metric, 0, head);
+    EXPECT_EQ(row.status == Status::kNotApplicable, row.reason != Reason::kNone);
+    return row.reason;
+  };
+  const std::string base = "san:layers=2,heads=2,dim=8,vocab=30,std=0.3";
+  EXPECT_EQ(reason(base + ",mask=causal", "log10_tightness.T2.3"), Reason::kDifferentKeys);
+  EXPECT_EQ(reason(base + ",mask=causal", "log10_tightness.certified"), Reason::kDifferentKeys);
+  EXPECT_EQ(reason(base + ",relative=xlnet", "log10_tightness.T2.3_sound"), Reason::kPositions);
+  EXPECT_EQ(reason("san:layers=2,heads=2,dim=8,vocab=30,std=3", "log10_tightness.T2.2", 0), Reason::kLogitRange);
+  EXPECT_EQ(reason(base + ",mask=causal", "log10_tightness.dobrushin"), Reason::kNone);
+  const auto theorem = [](const std::string& spec, const char* claim) {
+    BoundsOptions options = only("full");
+    options.input.n_samples = 1;
+    options.input.n_tokens = 6;
+    return find(bounds(std::vector<std::string>{spec}, options), "theorem", {}, {}, claim).reason;
+  };
+  EXPECT_EQ(theorem(base, "T2.3_depth"), Reason::kSkip);
+  EXPECT_EQ(theorem(base + ",attn_skip=0", "T2.3_depth"), Reason::kNorm);
+  EXPECT_EQ(theorem(base + ",attn_skip=0,norm=none,mlp=4", "T2.3_depth"), Reason::kMlp);
+  EXPECT_EQ(theorem("san:layers=2,heads=2,dim=8,vocab=30,std=0.02,attn_skip=0,norm=none,mlp=4", "C3.2_depth"),
+            Reason::kNone);
+}
+
+// Of E = R W_QK R^T and any r: a kernel of distances adds to r only, a window hides keys.
+TEST(Bounds, OfOtherKindsOfAttention) {
+  const std::vector<std::string> models = {"san:layers=2,heads=2,dim=8,vocab=30,std=0.1"};
+  const auto with = [&](const char* kind) {
+    BoundsOptions options;
+    options.variants = with_attentions({variant_named("full")}, {attention_named(kind)});
+    options.input.n_samples = 2;
+    options.input.n_tokens = 6;
+    return bounds(models, options);
+  };
+  const Result gaussian = with("gaussian");
+  for (const char* name : {"T2.3", "T2.3_sound", "certified", "dobrushin"}) {
+    EXPECT_NE(find(gaussian, std::string("log10_tightness.") + name, 0).status, Status::kNotApplicable) << name;
+  }
+  EXPECT_EQ(find(gaussian, "range", 0, 0).mean, find(with("full"), "range", 0, 0).mean);
+  EXPECT_NE(find(gaussian, "gamma", 0, 0).mean, find(with("full"), "gamma", 0, 0).mean);
+  EXPECT_EQ(find(with("window:w=2"), "log10_tightness.T2.3", 0).reason, Reason::kDifferentKeys);
+  EXPECT_EQ(find(with("bigbird:w=2,global=0"), "log10_tightness.certified", 0).reason, Reason::kDifferentKeys);
+  EXPECT_EQ(find(with("window:w=5"), "log10_tightness.certified", 0).reason, Reason::kNone);
+  for (const char* kind : {"linformer:k=4", "linformer:k=4,pooled=1", "nystrom:m=4", "performer:m=4"}) {
+    try {
+      with(kind);
+      ADD_FAILURE() << kind;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kUsage);
+      EXPECT_NE(std::string(error.what()).find("only where P is a softmax of logits"), std::string::npos);
+    }
+  }
+}
+
+TEST(Bounds, WhatASkipKeeps) {
+  BoundsOptions options = only("san+skip");
+  options.input.n_samples = 2;
+  options.input.n_tokens = 8;
+  const Result result = bounds(std::vector<std::string>{"san:layers=3,heads=2,dim=16,vocab=30,std=0.05"}, options);
+  for (Index b = 0; b < 3; ++b) {
+    const Row& row = find(result, "log10_tightness.lower", b);
+    EXPECT_EQ(row.status, Status::kHolds);
+    EXPECT_LE(row.mean.value(), 1e-9);
+    EXPECT_GT(row.mean.value(), -0.1);
+  }
+}
+
+TEST(WeightNormsOf, AHeadAndAnMlp) {
+  const Model model = with_biases(open_model("san:layers=1,heads=2,dim=4,mlp=3,std=0.5,act=relu", 1), 1);
+  LayerLoader<double> loader(model.network, *model.weights, 1);
+  const auto weight = [&](const Linear& f) {
+    const TensorData data = model.weights->rows(f.w.tensor, 0, f.w.rows);
+    return Eigen::Map<const Matrix<float>>(reinterpret_cast<const float*>(data.bytes.data()), f.w.rows, f.w.cols)
+        .cast<double>()
+        .eval();
+  };
+  const auto one = [](const Matrix<double>& m) { return m.cwiseAbs().colwise().sum().maxCoeff(); };
+  const auto inf = [](const Matrix<double>& m) { return m.cwiseAbs().rowwise().sum().maxCoeff(); };
+  const auto& a = std::get<Attention>(model.network.layers[0].f);
+  const WeightNorms attention = weight_norms(loader.load(0));
+  const Matrix<double> qk = weight(a.q).bottomRows(2).transpose() * weight(a.k).bottomRows(2);
+  const Matrix<double> w = weight(a.v).bottomRows(2).transpose() * weight(a.o).rightCols(2).transpose();
+  EXPECT_NEAR(attention.heads[1].qk_one, one(qk), 1e-14);
+  EXPECT_NEAR(attention.heads[1].w_one, one(w), 1e-14);
+  EXPECT_NEAR(attention.heads[1].w_inf, inf(w), 1e-14);
+  EXPECT_NEAR(attention.heads[1].beta(), one(qk) * std::sqrt(one(w) * inf(w)), 1e-14);
+  const auto& mlp = std::get<Mlp>(model.network.layers[1].f);
+  const Matrix<double> both = weight(mlp.up).cwiseAbs().transpose() * weight(mlp.down).cwiseAbs().transpose();
+  const WeightNorms norms = weight_norms(loader.load(1));
+  EXPECT_NEAR(norms.mlp_one.value(), one(both) + 1, 1e-14);
+  EXPECT_NEAR(norms.mlp_inf.value(), inf(both) + 1, 1e-14);
+}
+
+}  // namespace
+}  // namespace rankfall
