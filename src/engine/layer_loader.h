@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "engine/layer_weights.h"
 #include "network/attention/kind.h"
-#include "network/position_tables.h"
+#include "engine/position_tables.h"
 #include <rankfall/matrix.h>
 
 namespace rankfall {

@@ -7,7 +7,7 @@
 
 #include "io/dtype.h"
 #include "network/attention/bigbird.h"
-#include "network/position_tables.h"
+#include "engine/position_tables.h"
 #include <rankfall/matrix.h>
 #include <rankfall/network.h>
 #include <rankfall/sample.h>

@@ -1,4 +1,4 @@
-#include "network/position_tables.h"
+#include "engine/position_tables.h"
 
 #include <cmath>
 
