@@ -6,8 +6,8 @@
 
 #include "base/parallel.h"
 #include "engine/layer_weights.h"
-#include "network/attention/kind.h"
 #include "engine/position_tables.h"
+#include "network/attention/kind.h"
 #include <rankfall/matrix.h>
 
 namespace rankfall {

@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "engine/position_tables.h"
 #include "io/dtype.h"
 #include "network/attention/bigbird.h"
-#include "engine/position_tables.h"
 #include <rankfall/matrix.h>
 #include <rankfall/network.h>
 #include <rankfall/sample.h>
