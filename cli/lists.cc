@@ -59,8 +59,7 @@ constexpr Letter kLetters[] = {
     {"n, d, L, H", "n, d, L, H", "numbers of tokens, channels, layers and heads"},
     {"R, E, s, q", "R, E, s, q",
      "in bounds: the residual of what enters attention; what logits do not have in common, and their factor; softmax "
-     "of "
-     "the common part"},
+     "of the common part"},
     {"W, D, M, eᵢ", "W, D, M, e_i",
      "in bounds: W_V W_O of a head; P − 1 q^T; Σₕ Dₕ R Wₕ; exp(range of row i of E) − 1"},
 };
@@ -122,7 +121,7 @@ Lines metric_lines(const std::vector<MetricInfo>& metrics) {
 const char* values_of(MetricAxis axis) {
   switch (axis) {
     case MetricAxis::kShare:
-      return "a share: 0 to 1, as a rule";
+      return "between 0 and 1, as a rule";
     case MetricAxis::kLog10:
       return "a logarithm to base 10";
     case MetricAxis::kCount:
@@ -216,7 +215,8 @@ void show_metrics(const std::string& word) {
     names.insert(names.end(), info.members.begin(), info.members.end());
   }
   throw Error(ErrorKind::kUsage,
-              fmt::format("no metric has '{}' in its name, meaning or group{}", word, did_you_mean(word, names)));
+              fmt::format("no metric has '{}' in its name, meaning or group{}; `rankfall metrics` lists all", word,
+                          did_you_mean(word, names)));
 }
 
 struct Section {
@@ -270,7 +270,8 @@ void show_models(const std::string& word) {
   }
   if (!found.empty()) return print_list(found);
   throw Error(ErrorKind::kUsage,
-              fmt::format("no model, family or kind of attention has '{}' in it{}", word, did_you_mean(word, names)));
+              fmt::format("no model, family or kind of attention has '{}' in it{}; `rankfall models` lists all", word,
+                          did_you_mean(word, names)));
 }
 
 }  // namespace

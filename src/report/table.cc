@@ -8,10 +8,7 @@
 namespace rankfall {
 
 std::string to_table(const Result& result, const TableOptions& options) {
-  const ViewOptions shown{.metrics = options.metrics, .compares = false};
-  View view = view_of(result, shown);
-  // Parts of a result: what a terminal would show may be missing.
-  if (terminal_text(view, options).empty()) view = plain_view(result, shown);
+  View view = view_of(result, {.metrics = options.metrics, .compares = false});
   if (!options.more.empty()) {
     const std::string all = fmt::format("all {} {}", counted(result.rows.size(), "row"), options.more);
     if (view.notes.empty()) view.notes.emplace_back();

@@ -14,8 +14,8 @@ struct CurveGrid {
   std::vector<std::vector<const Point*>> cells;  // [series][x]; may be null
 };
 
-// Of the first source, where there are several; without levels. Series are in the figure's order, then in that of their
-// first use.
+// Of the first source that has points, where there are several, and without references. Series are in the figure's
+// order, then in that of their first use.
 CurveGrid grid_of(const Curves& curves, const std::vector<Series>& series);
 
 // The curves in characters. Values that span decades have a logarithmic axis; logarithms that go deep one that is

@@ -17,6 +17,9 @@ CurveGrid grid_of(const Curves& curves, const std::vector<Series>& series) {
   std::set<double> xs;
   std::map<std::string_view, std::map<double, const Point*>> by_series;
   std::vector<std::string_view> order;
+  const auto source = std::ranges::find_if(curves.sources, [&](const std::string& name) {
+    return std::ranges::find(curves.points, name, &Point::source) != curves.points.end();
+  });
   std::set<std::string_view> references;  // something to compare with, for charts
   for (const Series& one : series) {
     order.emplace_back(one.name);
@@ -24,7 +27,7 @@ CurveGrid grid_of(const Curves& curves, const std::vector<Series>& series) {
   }
   for (const Point& point : curves.points) {
     if (references.contains(point.series)) continue;
-    if (!curves.sources.empty() && point.source != curves.sources.front()) continue;
+    if (source != curves.sources.end() && point.source != *source) continue;
     if (!std::isfinite(point.x)) continue;
     xs.insert(point.x);
     if (std::ranges::find(order, point.series) == order.end()) order.emplace_back(point.series);

@@ -65,7 +65,6 @@ Sentences laws(const Rows& rows, const std::string& metric, const std::vector<Se
 Table law_table(const Result& result) {
   Table table;
   table.title = "how the residual falls";
-  table.only_page = true;
   table.n_labels = 3;
   using Kind = TableColumn::Kind;
   table.columns = {{"model"}, {"variant"}, {"of"}, {"what is found", Kind::kProse}};
@@ -122,7 +121,10 @@ Figure residual_figure(const Result& result, const std::string& metric) {
     }
   }
   if (metric == kExactMetric) {
-    if (Table table = law_table(result); !table.rows.empty()) figure.nodes.emplace_back(std::move(table));
+    if (Table table = law_table(result); !table.rows.empty()) {
+      table.only_page = !figure.nodes.empty();  // the sentences under the curves say the same
+      figure.nodes.emplace_back(std::move(table));
+    }
     figure.notes.push_back(fmt::format(
         "Each point is the {} over samples, that is the logarithm of the geometric mean; the arithmetic mean of the "
         "same samples, which other figures show, is larger.",
@@ -131,14 +133,15 @@ Figure residual_figure(const Result& result, const std::string& metric) {
   return figure;
 }
 
-Figure exponent_figure(const Result& result, const std::vector<Series>& series) {
+// Beside `residuals`, which say the same in a terminal.
+Figure exponent_figure(const Result& result, const Figure& residuals) {
   Figure figure;
   figure.id = "exponent";
   figure.title = "How fast it falls";
   figure.caption =
       "The local exponent: each step of the logarithm over the step before it. 3 is cubing in every layer (doubly "
       "exponential), 1 is a constant factor (exponential).";
-  figure.series = series;
+  figure.series = residuals.series;
   for (const RowGroup& model : by_model(result)) {
     Curves curves = depth_curves(model.rows, "local_exponent");
     const auto outside = [](const Point& point) {
@@ -149,7 +152,7 @@ Figure exponent_figure(const Result& result, const std::vector<Series>& series) 
     curves.title = model.model;
     curves.y = "local exponent";
     curves.scale = Scale::kLinear;
-    curves.only_drawn = true;
+    curves.only_drawn = !residuals.nodes.empty();
     if (std::ranges::none_of(curves.points, outside)) curves.domain = {{-0.2, 3.6}};
     figure.nodes.emplace_back(std::move(curves));
   }
@@ -203,7 +206,7 @@ View collapse_view(const Result& result, const ViewOptions& options) {
   const std::vector<std::string> metrics =
       options.metrics.empty() ? std::vector<std::string>{std::string(kExactMetric)} : options.metrics;
   for (const std::string& metric : metrics) view.figures.push_back(residual_figure(result, metric));
-  view.figures.push_back(exponent_figure(result, view.figures.front().series));
+  view.figures.push_back(exponent_figure(result, view.figures.front()));
   for (const RowGroup& model : by_model(result)) answer(model, view.answers);
   return view;
 }
