@@ -18,7 +18,7 @@
 #include "cli/streams.h"
 #include "cli/usage_errors.h"
 #include <rankfall/error.h>
-#include <rankfall/mapped_files.h>
+#include <rankfall/process.h>
 #include <rankfall/report.h>
 #include <rankfall/version.h>
 

@@ -1,3 +1,5 @@
+#include "studies/bench/bench.h"
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -6,8 +8,7 @@
 #include <fmt/format.h>
 
 #include "cli/study.h"
-#include <rankfall/bench.h>
-#include <rankfall/layer_costs.h>
+#include "studies/layer_costs/layer_costs.h"
 
 namespace rankfall::cli {
 namespace {

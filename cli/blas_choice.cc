@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include <rankfall/doctor.h>
+#include "studies/doctor/doctor.h"
 
 namespace rankfall::cli {
 

@@ -1,3 +1,5 @@
+#include "studies/capture/capture.h"
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,7 +10,6 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/streams.h"
-#include <rankfall/capture.h>
 #include <rankfall/error.h>
 
 namespace rankfall::cli {

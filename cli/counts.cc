@@ -8,8 +8,8 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include <rankfall/counts.h>
 #include <rankfall/error.h>
+#include <rankfall/paths.h>
 #include <rankfall/report.h>
 
 namespace rankfall::cli {

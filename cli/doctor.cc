@@ -1,10 +1,11 @@
+#include "studies/doctor/doctor.h"
+
 #include <algorithm>
 #include <memory>
 
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/process.h"
-#include <rankfall/doctor.h>
 #include <rankfall/error.h>
 
 namespace rankfall::cli {

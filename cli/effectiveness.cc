@@ -1,9 +1,10 @@
+#include "studies/effectiveness/effectiveness.h"
+
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/study.h"
-#include <rankfall/effectiveness.h>
 
 namespace rankfall::cli {
 namespace {

@@ -8,17 +8,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/suggestion.h"
 #include "cli/commands.h"
 #include "cli/streams.h"
 #include "cli/terminal.h"
-#include <rankfall/attention.h>
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
 #include <rankfall/metric_info.h>
 #include <rankfall/model.h>
 #include <rankfall/report.h>
-#include <rankfall/suggestion.h>
 #include <rankfall/tokenizer.h>
+#include <rankfall/variants.h>
 
 // `rankfall metrics` and `rankfall models`: the names that other commands take.
 

@@ -7,9 +7,9 @@
 
 #include "cli/study.h"
 #include "cli/usage_errors.h"
+#include "studies/published/published.h"
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
-#include <rankfall/published.h>
 
 namespace rankfall::cli {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "cli/usage_errors.h"
 #include <rankfall/error.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 namespace rankfall::cli {
 

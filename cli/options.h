@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include <rankfall/input_options.h>
-#include <rankfall/precision.h>
+#include <rankfall/input.h>
+#include <rankfall/network.h>
 #include <rankfall/variants.h>
 
 // Options that several subcommands share.

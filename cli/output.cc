@@ -13,7 +13,7 @@
 #include "cli/terminal.h"
 #include "cli/usage_errors.h"
 #include <rankfall/error.h>
-#include <rankfall/mapped_files.h>
+#include <rankfall/process.h>
 
 namespace rankfall::cli {
 namespace {

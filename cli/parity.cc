@@ -1,9 +1,10 @@
+#include "studies/parity/parity.h"
+
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/study.h"
-#include <rankfall/parity.h>
 
 namespace rankfall::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <rankfall/progress.h>
+#include <rankfall/process.h>
 
 namespace rankfall::cli {
 

@@ -1,3 +1,5 @@
+#include "reproduce/reproduce.h"
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,7 +16,6 @@
 #include "cli/usage_errors.h"
 #include <rankfall/error.h>
 #include <rankfall/report.h>
-#include <rankfall/reproduce.h>
 
 namespace rankfall::cli {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include <rankfall/progress.h>
+#include <rankfall/process.h>
 
 // What commands that compute a result share: their options, and the order in which they do things.
 

@@ -1,9 +1,10 @@
+#include "studies/tokens/tokens.h"
+
 #include <memory>
 #include <string>
 
 #include "cli/options.h"
 #include "cli/output.h"
-#include <rankfall/tokens.h>
 
 namespace rankfall::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/suggestion.h"
 #include "cli/manual.h"
-#include <rankfall/suggestion.h>
 
 namespace rankfall::cli {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "fuzz_check.h"
 #include "network/seen_keys.h"
-#include <rankfall/attention.h>
 #include <rankfall/error.h>
 #include <rankfall/model.h>
 #include <rankfall/threshold.h>
+#include <rankfall/variants.h>
 
 using namespace rankfall;
 

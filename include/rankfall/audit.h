@@ -7,7 +7,7 @@
 
 #include <rankfall/export.h>
 #include <rankfall/index.h>
-#include <rankfall/progress.h>
+#include <rankfall/process.h>
 #include <rankfall/result.h>
 
 namespace rankfall {

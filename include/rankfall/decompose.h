@@ -10,10 +10,10 @@
 #include <rankfall/export.h>
 #include <rankfall/forward.h>
 #include <rankfall/matrix.h>
+#include <rankfall/model.h>
 #include <rankfall/network.h>
 #include <rankfall/path.h>
 #include <rankfall/sample.h>
-#include <rankfall/weights.h>
 
 // The path decomposition (docs/math.md 3). With the attention matrices and the divisors of the norms frozen at their
 // values in the forward pass, a network is affine in its state, and every hidden state is a sum over paths: from an

@@ -5,13 +5,56 @@
 
 #include <rankfall/export.h>
 #include <rankfall/matrix.h>
+#include <rankfall/model.h>
 #include <rankfall/network.h>
-#include <rankfall/observer.h>
-#include <rankfall/progress.h>
+#include <rankfall/process.h>
 #include <rankfall/sample.h>
-#include <rankfall/weights.h>
 
 namespace rankfall {
+
+enum class NormPlace { kPre, kPost, kFinal };
+
+// What an observer asks for; what nobody asks for is not formed.
+struct Needs {
+  enum class Attention {
+    kNone,
+    kMeasures,  // of each row of P, which is never formed where samples are long
+    kRows,      // blocks of rows of P, as they are made
+    kWhole,     // P of a head at once: n x n for each head that is being worked on
+  };
+  bool hidden = false;
+  Attention attention = Attention::kNone;
+  bool values = false;
+  bool norm_scales = false;
+  bool branches = false;
+};
+
+// Watches the forward pass of one sample. Calls arrive in the order of the layers; within a layer, attention(),
+// attention_rows() and attention_measures() may come from several threads at once for different heads, or different
+// rows of one head, in any order: write to separate places. References are valid during the call only.
+template <class T>
+class RANKFALL_API Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual Needs needs() const = 0;
+
+  // Hidden state 0..L.
+  virtual void hidden(Index /*state*/, const MatrixRef<T>& /*x*/) {}
+  // What P of the heads multiplies, x W_V + b_V: n x (n_kv_heads d_head), head h of H reads the d_head columns of
+  // key/value head h n_kv_heads / H. Before the block's attention arrives.
+  virtual void values(Index /*block*/, const MatrixRef<T>& /*v*/) {}
+  // P of one head, n x n; masked entries are 0.
+  virtual void attention(Index /*block*/, Index /*head*/, const MatrixRef<T>& /*p*/) {}
+  // Rows first_row.. of P of one head.
+  virtual void attention_rows(Index /*block*/, Index /*head*/, Index /*first_row*/, const MatrixRef<T>& /*rows*/) {}
+  // Of rows first_row.. of P of one head: entropy in nats, and mass on the first token that is no padding.
+  virtual void attention_measures(Index /*block*/, Index /*head*/, Index /*first_row*/,
+                                  const RowVectorRef<double>& /*entropy*/, const RowVectorRef<double>& /*sink*/) {}
+  // The divisor sqrt(var + eps) (or root mean square) of each token; `layer` is the index in Network::layers.
+  virtual void norm_scales(Index /*layer*/, NormPlace /*place*/, const RowVectorRef<T>& /*scales*/) {}
+  // f(pre(x)) of the sub-layer, before `branch`, skip and post-norm.
+  virtual void branch(Index /*layer*/, const MatrixRef<T>& /*y*/) {}
+};
 
 struct ForwardOptions {
   Progress progress;  // in units of multiplications; empty: silent

@@ -1,24 +1,49 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include <rankfall/export.h>
-#include <rankfall/input_options.h>
-#include <rankfall/network.h>
-#include <rankfall/sample.h>
+#include <rankfall/index.h>
 
 namespace rankfall {
 
-struct Inputs {
-  std::vector<Sample> samples;
-  std::string source;              // for the manifest: "random, uniform", or the file's name
-  std::vector<std::string> notes;  // what a person should know, e.g. how many samples were left out
-};
+using TokenIds = std::vector<std::int32_t>;
 
-// Samples for a network, each checked against it. Random ones depend on (seed, number, length, law) only. Throws Error:
-// kUsage on impossible options, kInput on a file that cannot be read or does not fit the network.
-RANKFALL_API Inputs open_inputs(const Network& network, const InputOptions& options, std::uint64_t seed);
+// How random token ids are drawn. kUniform: each equally often, so that hardly any repeats. kZipf: as in text, where
+// the r-th most frequent has probability proportional to 1/r; which id has which rank is drawn from the seed.
+enum class TokenLaw { kUniform, kZipf };
+
+// Where samples come from: a text, one of the files of numbers (safetensors, npy or JSON: docs/formats.md), images, or
+// random numbers.
+struct InputOptions {
+  // Unset: all samples of a file of numbers, 32 of a text or random ones.
+  std::optional<Index> n_samples;
+  // Set: samples of a file are truncated to this length, and shorter ones are skipped. Unset: each sample of a file has
+  // its own length, of a text at most 1,024 tokens; random ones have 128. Texts and random samples have no more tokens
+  // than the model has positions.
+  std::optional<Index> n_tokens;
+  TokenLaw token_law = TokenLaw::kUniform;  // of random token ids
+
+  std::string text;         // a text in UTF-8, a sample a line; "-": standard input
+  bool paragraphs = false;  // a sample a block of lines, with blank lines between
+  std::string field;        // not empty: lines are JSON objects, and the text is this entry of each
+  bool pad = false;         // shorter texts are padded to n_tokens, or to the longest of them, instead of being skipped
+  std::string tokenizer;    // directory of the tokenizer; empty: the model's own
+
+  std::string ids;       // token ids `input_ids`, with `attention_mask` (0: padding) and `token_type_ids` where present
+  std::string features;  // real features of tokens, `features`, for networks that take them
+  std::string hidden;    // states that enter block 0, `hidden_states`
+  // Images: one file of `pixel_values`, scaled and normalised, or PNG and JPEG files, which are resized and normalised
+  // as preprocessor_config.json in the directory `tokenizer` says.
+  std::vector<std::string> pixels;
+
+  bool ignore_unused = false;  // OpenOptions::ignore_unused, of the models that the input is for
+
+  bool from_file() const {
+    return !text.empty() || !ids.empty() || !features.empty() || !hidden.empty() || !pixels.empty();
+  }
+};
 
 }  // namespace rankfall

@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <rankfall/attention.h>
 #include <rankfall/export.h>
-#include <rankfall/input_options.h>
+#include <rankfall/input.h>
 #include <rankfall/model.h>
-#include <rankfall/progress.h>
+#include <rankfall/process.h>
 #include <rankfall/result.h>
 #include <rankfall/variants.h>
 

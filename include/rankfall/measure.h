@@ -7,10 +7,10 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/input_options.h>
+#include <rankfall/input.h>
 #include <rankfall/model.h>
-#include <rankfall/precision.h>
-#include <rankfall/progress.h>
+#include <rankfall/network.h>
+#include <rankfall/process.h>
 #include <rankfall/result.h>
 #include <rankfall/variants.h>
 

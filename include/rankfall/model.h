@@ -1,17 +1,47 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <rankfall/export.h>
+#include <rankfall/index.h>
 #include <rankfall/network.h>
-#include <rankfall/weights.h>
 
 namespace rankfall {
+
+enum class DType { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool };
+
+// Bytes of some rows of a tensor; `keep` holds them alive, whether they lie in a mapped file or in a buffer.
+struct TensorData {
+  DType dtype = DType::kF32;
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> keep;
+};
+
+// Where weights come from: a mapped checkpoint or a seeded initialisation. Thread-safe: read-only for its users.
+class RANKFALL_API WeightSource {
+ public:
+  virtual ~WeightSource() = default;
+
+  // Rows [first, first + count) of tensor number `tensor` of Network::tensors, seen as a matrix; dense, row-major.
+  virtual TensorData rows(int tensor, Index first, Index count) const = 0;
+
+  // Says that these rows will be asked for soon; a hint that costs nothing.
+  virtual void prefetch(int /*tensor*/, Index /*first*/, Index /*count*/) const {}
+
+  // Throws Error kInput if a file is no longer what it was when it was opened: what was read since may be anything.
+  virtual void check() const {}
+
+  // SHA-256 of the files (docs/formats.md), which reads all of them; empty when there are none, and when files above 1
+  // GB hold mostly what is not used.
+  virtual std::string digest() const { return {}; }
+};
 
 // A network with its weights.
 struct Model {

@@ -6,14 +6,36 @@
 #include <variant>
 #include <vector>
 
+#include <rankfall/export.h>
 #include <rankfall/index.h>
-#include <rankfall/weights.h>
 
 // The description of a network: a flat list of sub-layers, plain data without weights and without a scalar type.
 // Families (model.h) make one, variants (variants.h) rewrite it, domains (src/engine/) run it. Nothing else in
 // rankfall knows what a transformer looks like.
 
 namespace rankfall {
+
+// What a forward pass computes in.
+enum class Precision { kF32, kF64 };
+
+// How a tensor is drawn when there is no file. kNormal and kTruncatedNormal (cut at two standard deviations): scale is
+// the standard deviation; kUniform: on [-scale, scale]; kConstant: every entry is scale.
+struct Init {
+  enum class Kind { kConstant, kNormal, kTruncatedNormal, kUniform };
+  Kind kind = Kind::kConstant;
+  double scale = 0;
+};
+
+// One stored tensor of a model. As a matrix it has shape[0] rows and the product of the rest as columns; a vector is
+// one row.
+struct TensorSpec {
+  std::string name;
+  std::vector<Index> shape;
+  Init init;
+
+  RANKFALL_API Index matrix_rows() const;
+  RANKFALL_API Index matrix_cols() const;
+};
 
 // A rectangle of a stored tensor (TensorSpec says how a tensor is a matrix). `transposed` means it is stored as [in,
 // out] where [out, in] is meant; rows, cols, row and col are always those of the stored side.
@@ -63,7 +85,7 @@ struct Mask {
 // How the weights P of a head come from its queries and keys, with z the logits (scaled, positions included). The last
 // three stand for P by a product of a matrix of n x k and one of k x n, so that time and memory grow with n and not
 // with n^2; they are made of products of queries and keys, hence neither with XLNet's and T5's positions nor with masks
-// (random features: causal masks, too). attention.h, docs/math.md.
+// (random features: causal masks, too). variants.h, docs/math.md.
 struct SoftmaxWeights {  // P = softmax(z)
   bool operator==(const SoftmaxWeights&) const = default;
 };

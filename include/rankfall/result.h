@@ -1,18 +1,121 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include <rankfall/export.h>
 #include <rankfall/index.h>
 #include <rankfall/path.h>
-#include <rankfall/prose.h>
-#include <rankfall/status.h>
 
 namespace rankfall {
+
+// What became of a value, a bound, a claim, a curve: as types, so that programs need not read sentences. In JSON and
+// CSV each is a word (rounding_floor, not_applicable); the terminal and the page choose marks, colours and sentences by
+// them.
+
+enum class Status {
+  kNone,  // an ordinary value, of which there is nothing to say
+
+  // A value.
+  kRoundingFloor,  // the compute precision cannot tell it from zero
+  kBelowFloat32,   // exact, but float32 would show rounding in its place
+  kBelowFloat64,   // exact, but float64 would show rounding in its place
+  kExactlyZero,
+  kOutOfRange,  // no double can hold it; of a log10 metric: not even its logarithm
+  kNotCarried,  // double precision does not carry it
+  kAtLeast,     // a lower bound of the quantity
+  kEstimate,    // an estimate without a guarantee
+  kNoSaving,    // a sketch of so many columns saves nothing: k >= n
+  kNotFound,    // a search ended at its limit, `k`
+  kNotReached,  // what was waited for did not happen in any layer
+  kRefused,     // this network does not take it
+  kFailed,      // the computation ended in NaN or infinity; of a check: it did not pass
+  kPassed,      // of a check
+  kWarning,     // works, but may surprise
+
+  // A bound or a claim.
+  kHolds,
+  kViolated,          // the condition is met and the inequality does not hold; of a claim: a counterexample exists
+  kVacuous,           // holds, but allows more than what enters
+  kNotApplicable,     // a condition is not met: Row::reason
+  kNoCounterexample,  // searched for, none found
+  kMeasured,          // holds wherever it was measured
+
+  // A comparison with published numbers.
+  kAgrees,
+  kDiffers,
+  kMissing,  // there is nothing to compare
+
+  // How a curve falls with depth.
+  kDoublyExponential,
+  kExponential,
+  kIrregular,
+  kNoCollapse,
+  kTooFewLayers,
+};
+
+// Why a theorem does not apply to a network or a sample.
+enum class Reason {
+  kNone,
+  kDifferentKeys,  // tokens see different keys: a mask that differs between rows
+  kPositions,      // positions in the logits
+  kLogitRange,     // logits of a row differ by more than the theorem allows
+  kSkip,           // a skip connection is present
+  kNorm,           // a norm is present
+  kMlp,            // an MLP is present
+  kNoMlp,          // there is no MLP
+  kSeveralHeads,   // more than one head
+  kGatedMlp,       // gated MLPs are not Lipschitz
+  kSkipMayCancel,  // attention may undo the skip
+};
+
+// What a bound is made of, or what a claim rests on.
+enum class Basis {
+  kNone,
+  kWeights,
+  kData,
+  kDefinition,  // true by definition: a trial checks the implementation, not the claim
+};
+
+// "rounding_floor"; empty for kNone.
+RANKFALL_API std::string_view word(Status status);
+RANKFALL_API std::string_view word(Reason reason);
+RANKFALL_API std::string_view word(Basis basis);
+
+// The value of that word; nothing for a word that is none.
+template <class T>
+std::optional<T> from_word(std::string_view word) = delete;
+template <>
+RANKFALL_API std::optional<Status> from_word<Status>(std::string_view word);
+template <>
+RANKFALL_API std::optional<Reason> from_word<Reason>(std::string_view word);
+template <>
+RANKFALL_API std::optional<Basis> from_word<Basis>(std::string_view word);
+
+// A sentence for people. It can be made and printed, and nothing else: there is no way to compare it, search it or take
+// it apart, so that nothing can come to depend on its wording. What programs need to know is beside it as data (Status,
+// Reason, numbers).
+class Prose {
+ public:
+  Prose() = default;
+  Prose(std::string text) : text_(std::move(text)) {}  // NOLINT(google-explicit-constructor): sentences are assigned
+  Prose(const char* text) : text_(text) {}             // NOLINT(google-explicit-constructor)
+
+  bool empty() const { return text_.empty(); }
+
+  // Appends it to what is being written.
+  void print(std::string& out) const { out += text_; }
+  RANKFALL_API friend std::ostream& operator<<(std::ostream& out, const Prose& prose);
+
+ private:
+  std::string text_;
+};
 
 // One value of a result; tidy data. Absent fields are null in JSON and empty in CSV. An empty string is absent.
 struct Row {

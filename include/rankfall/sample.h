@@ -1,13 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
 #include <rankfall/export.h>
+#include <rankfall/input.h>
 #include <rankfall/matrix.h>
 #include <rankfall/network.h>
-#include <rankfall/token_ids.h>
 
 namespace rankfall {
 
@@ -46,5 +47,15 @@ RANKFALL_API std::vector<Sample> random_samples(const Network& network, std::uin
 
 // Throws Error(kUsage) unless the network can take the sample: kind of input, ids in range, length, shapes.
 RANKFALL_API void check_sample(const Network& network, const Sample& sample);
+
+struct Inputs {
+  std::vector<Sample> samples;
+  std::string source;              // for the manifest: "random, uniform", or the file's name
+  std::vector<std::string> notes;  // what a person should know, e.g. how many samples were left out
+};
+
+// Samples for a network, each checked against it. Random ones depend on (seed, number, length, law) only. Throws Error:
+// kUsage on impossible options, kInput on a file that cannot be read or does not fit the network.
+RANKFALL_API Inputs open_inputs(const Network& network, const InputOptions& options, std::uint64_t seed);
 
 }  // namespace rankfall

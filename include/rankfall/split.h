@@ -8,9 +8,9 @@
 #include <rankfall/export.h>
 #include <rankfall/forward.h>
 #include <rankfall/matrix.h>
+#include <rankfall/model.h>
 #include <rankfall/network.h>
 #include <rankfall/sample.h>
-#include <rankfall/weights.h>
 
 // The forward pass with the residual kept apart from the mean, so that it has full relative accuracy however small it
 // becomes (docs/math.md 2). In plain double arithmetic.

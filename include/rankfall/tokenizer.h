@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/token_ids.h>
+#include <rankfall/input.h>
 
 namespace rankfall {
 

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include <rankfall/index.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 

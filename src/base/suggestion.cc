@@ -1,8 +1,9 @@
+#include "base/suggestion.h"
+
 #include <algorithm>
 #include <cstddef>
 
 #include "base/edit_distance.h"
-#include <rankfall/suggestion.h>
 
 namespace rankfall {
 namespace {

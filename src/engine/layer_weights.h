@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "linalg/linear.h"
+#include <rankfall/model.h>
 #include <rankfall/network.h>
-#include <rankfall/weights.h>
 
 namespace rankfall {
 

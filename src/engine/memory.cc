@@ -11,7 +11,7 @@
 #include "engine/layer_weights.h"
 #include "network/attention/kind.h"
 #include <rankfall/error.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {

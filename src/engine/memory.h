@@ -5,7 +5,6 @@
 
 #include <rankfall/model.h>
 #include <rankfall/network.h>
-#include <rankfall/precision.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {

@@ -3,8 +3,8 @@
 #include <concepts>
 #include <utility>
 
+#include <rankfall/forward.h>
 #include <rankfall/network.h>
-#include <rankfall/observer.h>
 
 namespace rankfall {
 

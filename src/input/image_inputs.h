@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <rankfall/input.h>
+#include <rankfall/sample.h>
 
 namespace rankfall {
 

@@ -3,8 +3,8 @@
 #include <span>
 #include <string>
 
-#include <rankfall/input.h>
 #include <rankfall/model.h>
+#include <rankfall/sample.h>
 
 namespace rankfall {
 

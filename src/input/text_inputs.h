@@ -1,6 +1,6 @@
 #pragma once
 
-#include <rankfall/input.h>
+#include <rankfall/sample.h>
 
 namespace rankfall {
 

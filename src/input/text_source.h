@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "io/file_limits.h"
-#include <rankfall/input.h>
+#include <rankfall/sample.h>
 
 namespace rankfall {
 

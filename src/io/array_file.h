@@ -12,7 +12,7 @@
 
 #include "io/json_limits.h"
 #include "io/safetensors.h"
-#include <rankfall/weights.h>
+#include <rankfall/model.h>
 
 namespace rankfall {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/dcheck.h"
-#include <rankfall/weights.h>
+#include <rankfall/model.h>
 
 namespace rankfall {
 

@@ -14,7 +14,7 @@
 
 #include "io/utf8.h"
 #include <rankfall/error.h>
-#include <rankfall/mapped_files.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {

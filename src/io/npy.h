@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <rankfall/weights.h>
+#include <rankfall/model.h>
 
 namespace rankfall {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "io/mapped_file.h"
-#include <rankfall/weights.h>
+#include <rankfall/model.h>
 
 namespace rankfall {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "io/atomic_file.h"
-#include <rankfall/weights.h>
+#include <rankfall/model.h>
 
 namespace rankfall {
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 
 #include "base/dcheck.h"
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 // OpenBLAS's own, which its headers do not name. Only address space: the pages are touched by products alone.
 extern "C" {

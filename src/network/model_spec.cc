@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.h"
+#include "base/suggestion.h"
 #include "io/json_file.h"
 #include "io/json_limits.h"
 #include "network/checkpoint.h"
@@ -16,7 +17,6 @@
 #include "network/presets.h"
 #include <rankfall/error.h>
 #include <rankfall/model.h>
-#include <rankfall/suggestion.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {

@@ -1,4 +1,4 @@
-#include <rankfall/weights.h>
+#include <rankfall/model.h>
 
 namespace rankfall {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/suggestion.h"
 #include <rankfall/error.h>
-#include <rankfall/suggestion.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {

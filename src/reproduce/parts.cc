@@ -8,15 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "studies/effectiveness/effectiveness.h"
+#include "studies/published/published.h"
 #include <rankfall/audit.h>
 #include <rankfall/bounds.h>
 #include <rankfall/collapse.h>
-#include <rankfall/counts.h>
-#include <rankfall/effectiveness.h>
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
 #include <rankfall/paths.h>
-#include <rankfall/published.h>
 #include <rankfall/report.h>
 #include <rankfall/version.h>
 

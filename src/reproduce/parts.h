@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <rankfall/progress.h>
-#include <rankfall/reproduce.h>
+#include "reproduce/reproduce.h"
+#include <rankfall/process.h>
 #include <rankfall/result.h>
 
 // The figures of the paper, each as something that can be computed by itself.

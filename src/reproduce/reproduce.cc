@@ -1,3 +1,5 @@
+#include "reproduce/reproduce.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -12,13 +14,12 @@
 #include "io/atomic_file.h"
 #include "reproduce/parts.h"
 #include "result/manifest.h"
+#include "studies/published/published.h"
 #include <rankfall/audit.h>
 #include <rankfall/bounds.h>
-#include <rankfall/counts.h>
 #include <rankfall/error.h>
-#include <rankfall/published.h>
+#include <rankfall/paths.h>
 #include <rankfall/report.h>
-#include <rankfall/reproduce.h>
 
 namespace rankfall {
 namespace {

@@ -1,6 +1,6 @@
 #include <ostream>
 
-#include <rankfall/prose.h>
+#include <rankfall/result.h>
 
 namespace rankfall {
 

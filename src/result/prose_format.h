@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <rankfall/prose.h>
+#include <rankfall/result.h>
 
 // Lets fmt print sentences: fmt::format("{}: {}", name, row.verdict).
 template <>

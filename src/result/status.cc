@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <span>
 
-#include <rankfall/status.h>
+#include <rankfall/result.h>
 
 namespace rankfall {
 namespace {

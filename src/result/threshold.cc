@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "base/suggestion.h"
 #include "result/summary.h"
 #include <rankfall/error.h>
 #include <rankfall/metric_info.h>
-#include <rankfall/suggestion.h>
 #include <rankfall/threshold.h>
 
 namespace rankfall {

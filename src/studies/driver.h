@@ -9,7 +9,7 @@
 #include "engine/memory.h"
 #include "studies/provenance.h"
 #include <rankfall/model.h>
-#include <rankfall/progress.h>
+#include <rankfall/process.h>
 
 // What every study over models and variants shares: opening models and inputs, refusing what can be refused before
 // anything is computed, provenance, progress, and the names of model, variant and seed on rows.

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <rankfall/progress.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 

@@ -6,7 +6,7 @@
 
 #include "linalg/blas_info.h"
 #include "result/manifest.h"
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "engine/step.h"
 #include <rankfall/matrix.h>
+#include <rankfall/model.h>
 #include <rankfall/sample.h>
-#include <rankfall/weights.h>
 
 namespace rankfall {
 

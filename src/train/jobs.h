@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "train/training.h"
-#include <rankfall/progress.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <rankfall/index.h>
-#include <rankfall/status.h>
+#include <rankfall/result.h>
 
 // What there is to show of a result, as plain data. A study makes it of its rows, so saved files show the same; the
 // terminal and the page draw it (src/render). Texts may hold anything a file held: whoever draws makes them harmless.

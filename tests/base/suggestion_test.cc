@@ -1,9 +1,9 @@
+#include "base/suggestion.h"
+
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
-
-#include <rankfall/suggestion.h>
 
 namespace rankfall {
 namespace {

@@ -132,7 +132,7 @@ chmod -R u+w "$dir/longer"
 sed 's/"num_hidden_layers": 3/"num_hidden_layers": 2/' "$families/bert/config.json" > "$dir/longer/config.json"
 check "layers left out" 0 "note: .*16 tensors are not used" -- measure "$dir/longer" --samples 1 --tokens 4 --quiet
 
-check "capture" 0 -- capture "$families/gpt2" --ids "$families/gpt2/input.safetensors" --attention -o "$dir/c.safetensors"
+check "capture" 0 -- capture "$families/gpt2" --ids "$families/gpt2/input.safetensors" --attentions -o "$dir/c.safetensors"
 expect "capture says what it wrote" grep -qE 'attentions +F32 +\[3, 2, 4, 11, 11\]' "$dir/out"
 check "parity with a capture" 0 -- parity "$families/gpt2" --reference "$dir/c.safetensors" --fail-if 'parity.hidden.max>1e-5'
 check "parity is a threshold" 5 "the condition holds" -- parity "$families/gpt2" --fail-if 'parity.hidden.max>1e-30'
@@ -339,6 +339,7 @@ if [[ -x $(dirname "$rankfall")/rankfall-train ]]; then
   check "train on no text" 3 "" -- train memorize -o "$dir/memory2" --quick --quiet --text "$dir/none" --vocab "$dir"
   check "circle" 0 -- circle -o "$dir/circle" --quick --epochs 2 --dim 8 --steps 5 --quiet
   expect "tracks as rows" grep -q ',track.x,' "$dir/circle/circle.csv"
+  check "circle on a page" 0 -- report "$dir/circle/circle.json" -o "$dir/circle.html" --quiet
   names=$(awk -F, 'NR == 1 { while ($(++c) != "metric"); next } { print $c }' "$dir/circle/circle.csv" | sort -u)
   expect "several metrics" test "$(wc -l <<< "$names")" -gt 5
   for name in $names; do

@@ -9,7 +9,7 @@
 #include <rankfall/forward.h>
 #include <rankfall/measure.h>
 #include <rankfall/model.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 #include <rankfall/report.h>
 #include <rankfall/version.h>
 

@@ -53,12 +53,24 @@ cmake -S "$examples" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" 
   exit 1
 }
 cmake --build "$work/examples"
+for header in "$here"/../../include/rankfall/*.h; do
+  name=$(basename -- "$header" .h)
+  case $name in export | index) continue ;; esac # what all others include
+  if ! grep -q "^// $name\.h: " "$examples/$name.cc"; then
+    echo "$header: examples/$name.cc must show it and begin with \"// $name.h: \"" >&2
+    exit 1
+  fi
+done
 for source in "$examples"/*.cc; do
   if [[ $(wc -l < "$source") -ge 60 ]]; then
     echo "$source: an example has less than 60 lines" >&2
     exit 1
   fi
-  (cd -- "$work" && "$work/examples/$(basename -- "$source" .cc)")
+  (cd -- "$work" && "$work/examples/$(basename -- "$source" .cc)") > "$work/example.log" || {
+    echo "$source failed:" >&2
+    cat -- "$work/example.log" >&2
+    exit 1
+  }
 done
 
 if [[ -x $prefix/bin/rankfall ]]; then

@@ -11,11 +11,10 @@
 #include "engine/recorder.h"
 #include "linalg/gemm.h"
 #include "network/seen_keys.h"
-#include <rankfall/attention.h>
 #include <rankfall/decompose.h>
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 #include <rankfall/split.h>
 #include <rankfall/variants.h>
 

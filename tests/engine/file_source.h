@@ -6,7 +6,7 @@
 
 #include "io/dtype.h"
 #include "io/safetensors.h"
-#include <rankfall/weights.h>
+#include <rankfall/model.h>
 
 namespace rankfall {
 

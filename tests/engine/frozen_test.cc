@@ -7,7 +7,6 @@
 #include "engine/path_networks.h"
 #include "engine/recorder.h"
 #include "network/attention/kind.h"
-#include <rankfall/attention.h>
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/variants.h>

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <rankfall/forward.h>
 #include <rankfall/matrix.h>
-#include <rankfall/observer.h>
 
 namespace rankfall {
 

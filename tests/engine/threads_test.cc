@@ -3,7 +3,7 @@
 #include "engine/recorder.h"
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {

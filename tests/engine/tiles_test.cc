@@ -7,10 +7,10 @@
 #include "engine/networks.h"
 #include "engine/plain_forward.h"
 #include "engine/recorder.h"
-#include <rankfall/attention.h>
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
+#include <rankfall/variants.h>
 
 namespace rankfall {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "io/file_error.h"
 #include "io_test_util.h"
-#include <rankfall/mapped_files.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include <rankfall/error.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {

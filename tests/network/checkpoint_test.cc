@@ -14,7 +14,7 @@
 #include "io/dtype.h"
 #include "io/io_test_util.h"
 #include <rankfall/forward.h>
-#include <rankfall/mapped_files.h>
+#include <rankfall/process.h>
 #include <rankfall/sample.h>
 
 namespace rankfall {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "registered.h"
+#include "contract.h"
 #include "studies/audit/audit_claims.h"
 #include <rankfall/audit.h>
 #include <rankfall/error.h>
@@ -20,7 +20,7 @@ TEST(Audit, EveryVerdictIsTheRecordedOne) {
   AuditOptions options;
   options.n_trials = 12'000;
   const Result result = audit(options);
-  expect_registered(result);
+  expect_contract(result);
   EXPECT_EQ(unexpected_verdicts(result), std::vector<std::string>{});
   std::map<std::string, std::set<std::string>> metrics;  // by claim
   std::set<std::string> numbers;

@@ -1,15 +1,16 @@
+#include "studies/capture/capture.h"
+
 #include <gmock/gmock.h>
 
+#include "contract.h"
 #include "engine/recorder.h"
 #include "io/dtype.h"
 #include "io/io_test_util.h"
 #include "io/safetensors.h"
-#include "registered.h"
 #include "studies/error_summary.h"
-#include <rankfall/capture.h>
+#include "studies/parity/parity.h"
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
-#include <rankfall/parity.h>
 
 namespace rankfall {
 namespace {
@@ -241,7 +242,7 @@ TEST(Parity, WithItsOwnCaptureIsExact) {
   capture(bert, path, options);
   parity_options.input.ids = options.input.ids;
   const Result result = parity(std::vector<std::string>{bert}, parity_options);
-  expect_registered(result);
+  expect_contract(result);
   for (const char* name : {"parity.hidden.max", "parity.hidden.median", "parity.attention.max"}) {
     EXPECT_EQ(metric(result, name, "f64"), 0) << name;
     EXPECT_LT(metric(result, name, "f32"), 1e-4) << name;

@@ -14,7 +14,7 @@
 #include "engine/split_oracle.h"
 #include "studies/collapse/collapse_curves.h"
 #include <rankfall/collapse.h>
-#include <rankfall/input.h>
+#include <rankfall/sample.h>
 #include <rankfall/variants.h>
 
 // log10_error against the truth, on random networks of all kinds.

@@ -1,12 +1,15 @@
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 
-#include "registered.h"
+#include "contract.h"
+#include "studies/bench/bench.h"
 #include "studies/measure/metrics.h"
-#include <rankfall/bench.h>
+#include "studies/tokens/tokens.h"
 #include <rankfall/bounds.h>
 #include <rankfall/collapse.h>
 #include <rankfall/error.h>
@@ -61,7 +64,7 @@ TEST(CommandMetrics, ThoseOfMeasureAreThoseOfTheRegistry) {
 
 // Every metric that rows with values have can be asked for, with a layer exactly where rows have one.
 void expect_known(const Result& result) {
-  expect_registered(result);
+  expect_contract(result);
   std::set<std::string> seen;
   for (const Row& row : result.rows) {
     if (!row.mean || !seen.insert(row.metric).second) continue;
@@ -102,12 +105,20 @@ TEST(CommandMetrics, EveryMetricOfEveryCommandIsKnown) {
   expect_known(lowrank(models, lowrank_options));
 }
 
+TEST(CommandMetrics, ThoseOfTokensAreKnown) {
+  const auto file = std::filesystem::path(testing::TempDir()) / "tokens_contract.txt";
+  std::ofstream(file) << "Ranks fall.\n";
+  InputOptions options;
+  options.text = file.string();
+  expect_contract(tokens(std::string(RANKFALL_TEST_DATA) + "/tokenizers/bert-uncased", options));
+}
+
 TEST(CommandMetrics, ThoseOfBenchAreKnown) {
   BenchOptions options;
   options.model = "san:layers=1,heads=1,dim=4";
   options.n_samples = options.n_rounds = 1;
   options.n_tokens = 4;
-  expect_registered(bench(options));
+  expect_contract(bench(options));
 }
 
 }  // namespace

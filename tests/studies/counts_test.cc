@@ -4,13 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include "contract.h"
 #include "engine/path_networks.h"
 #include "studies/counts/path_counts.h"
 #include "studies/published/published_data.h"
 #include "studies/published/published_table.h"
-#include <rankfall/counts.h>
 #include <rankfall/error.h>
 #include <rankfall/model.h>
+#include <rankfall/paths.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {
@@ -38,6 +39,7 @@ TEST(Counts, AddUpToAllPaths) {
 
 TEST(Counts, ExactNumbersOfBertBase) {
   const Result result = counts(std::vector<Architecture>{{"bert", 12, 12}});
+  expect_contract(result);
   EXPECT_EQ(find(result, "bert", "paths.total", {}).exact, "23298085122481");  // 13^12
   EXPECT_EQ(find(result, "bert", "paths.count", 2).exact, "9504");             // 66 * 144
   EXPECT_EQ(find(result, "bert", "paths.count", 11).exact, find(result, "bert", "paths.count", 12).exact);

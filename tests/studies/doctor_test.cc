@@ -1,11 +1,12 @@
+#include "studies/doctor/doctor.h"
+
 #include <algorithm>
 #include <cfenv>
 
 #include <gtest/gtest.h>
 
-#include "registered.h"
-#include <rankfall/doctor.h>
-#include <rankfall/parallel.h>
+#include "contract.h"
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {
@@ -18,7 +19,7 @@ Status status_of(const Result& result, const char* metric) {
 TEST(Doctor, ASoundMachineIsSound) {
   const int before = threads();
   const Result result = doctor();
-  expect_registered(result);
+  expect_contract(result);
   EXPECT_EQ(threads(), before);
   for (const Row& row : result.rows) {
     EXPECT_NE(row.status, Status::kFailed) << row.metric;

@@ -1,3 +1,5 @@
+#include "studies/effectiveness/effectiveness.h"
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -6,10 +8,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "contract.h"
 #include "io/safetensors_writer.h"
-#include "registered.h"
 #include <rankfall/decompose.h>
-#include <rankfall/effectiveness.h>
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
@@ -166,7 +167,7 @@ TEST_F(EffectivenessTest, OverSeveralTrainings) {
   options.n_draws = 3;
   const std::vector<std::string> directories = {(folder_ / "all").string()};
   const Result result = effectiveness(directories, options);
-  expect_registered(result);
+  expect_contract(result);
   double sum = 0;
   Index n = 0;
   for (const Row& row : result.rows) {

@@ -1,3 +1,5 @@
+#include "studies/layer_costs/layer_costs.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -7,14 +9,13 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "contract.h"
 #include "linalg/gemm.h"
-#include "registered.h"
 #include "result/prose_format.h"
 #include "studies/collapse/growth.h"
 #include "studies/layer_costs/reference_layers.h"
 #include <rankfall/error.h>
-#include <rankfall/layer_costs.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {
@@ -225,7 +226,7 @@ TEST(LayerCosts, CountsTheOperationsOfTheFormulas) {
   LayerCostOptions options = tiny();
   options.attention = {attention_named("full"), attention_named("linformer:k=4")};
   const Result result = layer_costs(options);
-  expect_registered(result);
+  expect_contract(result);
   const auto gflop = [&](const char* variant, const char* metric) {
     return find_row(result, variant, metric, "", 70)->mean.value() * 1e9;
   };

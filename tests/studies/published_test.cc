@@ -1,14 +1,15 @@
+#include "studies/published/published.h"
+
 #include <map>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "registered.h"
+#include "contract.h"
 #include "result/prose_format.h"
-#include <rankfall/counts.h>
 #include <rankfall/error.h>
-#include <rankfall/published.h>
+#include <rankfall/paths.h>
 
 namespace rankfall {
 namespace {
@@ -133,8 +134,8 @@ TEST(Published, AgreementIsJudgedFigureByFigure) {
   box("published.rank1_remainder.composite", 5, 1.9e-6);
   box("path.attention_reversed.rank1_remainder_f32.composite", 5, 1e-7);
   std::vector<const Result*> results = {&curves, &boxes, &lengths};
-  for (const Result* result : results) expect_registered(*result);
-  expect_registered(agreement(results));
+  for (const Result* result : results) expect_contract(*result);
+  expect_contract(agreement(results));
   auto found = verdicts(agreement(results));
   ASSERT_EQ(found.size(), 3U);
   EXPECT_EQ(found.at("Figure 2, BERT at initialisation"), Status::kDiffers);

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "studies/parity/parity.h"
 #include <rankfall/measure.h>
-#include <rankfall/parity.h>
 
 // Trained checkpoints that are not part of the project: set RANKFALL_MODELS to the folder that holds them.
 

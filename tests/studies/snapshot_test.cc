@@ -13,7 +13,7 @@
 
 #include <gmock/gmock.h>
 
-#include "report/page_content.h"
+#include "contract.h"
 #include "studies/views.h"
 #include <rankfall/report.h>
 
@@ -32,31 +32,6 @@ std::vector<std::filesystem::path> results() {
   }
   std::ranges::sort(files);
   return files;
-}
-
-// What those who draw may rely on.
-void expect_sound(const View& view, const std::string& name) {
-  std::set<std::string> ids;
-  for (const Figure& figure : view.figures) {
-    EXPECT_TRUE(ids.insert(figure.id).second) << name << ": two figures " << figure.id;
-    EXPECT_EQ(figure.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos) << figure.id;
-    EXPECT_FALSE(figure.title.empty()) << name << ": " << figure.id;
-    for (const Node& node : figure.nodes) {
-      if (const auto* table = std::get_if<Table>(&node)) {
-        for (const auto& row : table->rows) EXPECT_EQ(row.size(), table->columns.size()) << name << ": " << figure.id;
-        EXPECT_LE(table->n_labels, table->columns.size());
-      }
-      if (const auto* curves = std::get_if<Curves>(&node)) {
-        for (const Point& point : curves->points) {
-          EXPECT_NE(std::ranges::find(figure.series, point.series, &Series::name), figure.series.end())
-              << name << ": " << figure.id << " has no series '" << point.series << "'";
-          if (!curves->sources.empty()) {
-            EXPECT_NE(std::ranges::find(curves->sources, point.source), curves->sources.end()) << name;
-          }
-        }
-      }
-    }
-  }
 }
 
 TEST(Views, SayWhatTheyAlwaysSaid) {
@@ -82,20 +57,9 @@ TEST(Views, SayWhatTheyAlwaysSaid) {
   }
 }
 
-// Narrow, without Unicode, coloured, with plots: nothing but ASCII and escapes of colour, and no line too long.
 TEST(Views, FitAnyTerminal) {
   for (const std::filesystem::path& file : results()) {
-    const Result result = from_json(text_of_file(file), file.string());
-    const std::string text = to_table(result, {.colour = false, .width = 60, .unicode = false, .plot = true});
-    std::size_t longest = 0;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = std::min(text.find('\n', at), text.size());
-      longest = std::max(longest, end - at);
-      at = end + 1;
-    }
-    EXPECT_LE(longest, 60U) << file;
-    EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); })) << file;
-    EXPECT_EQ(text.find("\\u{"), std::string::npos) << file << ": a sign has no spelling in ASCII";
+    expect_fits_any_terminal(from_json(text_of_file(file), file.string()), file.stem().string());
   }
 }
 
@@ -104,14 +68,7 @@ TEST(Views, ArePages) {
   for (const std::filesystem::path& file : results()) {
     const Result result = from_json(text_of_file(file), file.string());
     shown.insert(result.command);
-    const PageContent page = page_content({{file.stem().string(), result}}, {});
-    ASSERT_EQ(page.sections.size(), 1U);
-    const Json json = to_page_json(page);
-    EXPECT_FALSE(json["sections"][0]["figures"].empty()) << file;
-    for (const auto& figure : json["sections"][0]["figures"]) {
-      const bool any = !figure["panels"].empty() || !figure["tables"].empty() || !figure["findings"].empty();
-      EXPECT_TRUE(any) << file << ": " << figure["id"];
-    }
+    expect_makes_a_page(result, file.stem().string());
   }
   for (const StudyView& study : study_views()) {
     EXPECT_TRUE(shown.contains(std::string(study.name))) << "tests/data/views has no result of " << study.name;

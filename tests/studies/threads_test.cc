@@ -6,14 +6,14 @@
 
 #include "io/io_test_util.h"
 #include "result/row.h"
+#include "studies/capture/capture.h"
 #include <rankfall/audit.h>
 #include <rankfall/bounds.h>
-#include <rankfall/capture.h>
 #include <rankfall/collapse.h>
 #include <rankfall/lowrank.h>
 #include <rankfall/measure.h>
-#include <rankfall/parallel.h>
 #include <rankfall/paths.h>
+#include <rankfall/process.h>
 
 // Every study with one thread and with three: the same rows to the last bit, and, under ThreadSanitizer, no race.
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "io/safetensors.h"
-#include "registered.h"
+#include "contract.h"
 #include "train/jobs.h"
 #include "train/training_files.h"
 #include <rankfall/error.h>
@@ -104,7 +104,7 @@ TEST_F(TrainingTest, ResumesToTheIdenticalResult) {
       EXPECT_FALSE(half.complete);
       const Trained rest = run_training(s, parts, {.resume = true, .monitor = true, .step = {}});
       EXPECT_TRUE(rest.complete);
-      expect_registered(rest.history);
+      expect_contract(rest.history);
       EXPECT_EQ(bytes(whole / "model.safetensors"), bytes(parts / "model.safetensors")) << stop;
       EXPECT_EQ(bytes(whole / "state.safetensors"), bytes(parts / "state.safetensors")) << stop;
       EXPECT_EQ(bytes(whole / "history.json"), bytes(parts / "history.json")) << stop;

@@ -5,8 +5,8 @@
 
 #include "engine/layer_loader.h"
 #include "engine/step.h"
+#include <rankfall/forward.h>
 #include <rankfall/matrix.h>
-#include <rankfall/observer.h>
 #include <rankfall/sample.h>
 
 namespace rankfall {

@@ -5,8 +5,8 @@
 
 #include "engine/layer_weights.h"
 #include <rankfall/decompose.h>
+#include <rankfall/forward.h>
 #include <rankfall/matrix.h>
-#include <rankfall/observer.h>
 
 namespace rankfall {
 

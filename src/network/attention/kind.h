@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <rankfall/attention.h>
 #include <rankfall/matrix.h>
 #include <rankfall/network.h>
+#include <rankfall/variants.h>
 
 namespace rankfall {
 

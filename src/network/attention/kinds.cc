@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "base/suggestion.h"
 #include "io/utf8.h"
 #include "network/attention/kind.h"
 #include <rankfall/error.h>
-#include <rankfall/suggestion.h>
 
 namespace rankfall {
 namespace {

@@ -11,7 +11,7 @@
 #include "studies/audit/audit_claims.h"
 #include <rankfall/audit.h>
 #include <rankfall/error.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {

@@ -8,7 +8,6 @@
 #include "studies/audit/audit_claims.h"
 #include <rankfall/bounds.h>
 #include <rankfall/collapse.h>
-#include <rankfall/counts.h>
 #include <rankfall/decompose.h>
 #include <rankfall/model.h>
 #include <rankfall/paths.h>

@@ -1,3 +1,5 @@
+#include "studies/bench/bench.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,9 +14,8 @@
 #include "result/manifest.h"
 #include "studies/layer_costs/timing.h"
 #include "studies/provenance.h"
-#include <rankfall/bench.h>
 #include <rankfall/forward.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "studies/bounds/weight_norms.h"
+#include <rankfall/result.h>
 #include <rankfall/sample.h>
 #include <rankfall/split.h>
-#include <rankfall/status.h>
 
 namespace rankfall {
 

@@ -1,3 +1,5 @@
+#include "studies/capture/capture.h"
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -12,7 +14,6 @@
 #include "result/manifest.h"
 #include "studies/driver.h"
 #include "studies/part_of.h"
-#include <rankfall/capture.h>
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>

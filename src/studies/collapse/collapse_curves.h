@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include <rankfall/model.h>
 #include <rankfall/network.h>
-#include <rankfall/progress.h>
+#include <rankfall/process.h>
 #include <rankfall/sample.h>
 #include <rankfall/split.h>
-#include <rankfall/weights.h>
 
 namespace rankfall {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <rankfall/index.h>
-#include <rankfall/status.h>
+#include <rankfall/result.h>
 
 // How a curve of log10 of a residual falls with depth (math.md 2). curve[l] is the value of hidden state l; a curve
 // ends where it is not finite.

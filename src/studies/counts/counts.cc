@@ -7,9 +7,9 @@
 #include "studies/counts/path_counts.h"
 #include "studies/published/published_data.h"
 #include "studies/published/published_table.h"
-#include <rankfall/counts.h>
 #include <rankfall/error.h>
 #include <rankfall/model.h>
+#include <rankfall/paths.h>
 
 namespace rankfall {
 namespace {

@@ -1,3 +1,5 @@
+#include "studies/doctor/doctor.h"
+
 #include <cfenv>
 #include <limits>
 #include <vector>
@@ -9,10 +11,9 @@
 #include "io/sha256.h"
 #include "linalg/blas_info.h"
 #include "result/manifest.h"
-#include <rankfall/doctor.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 #include <rankfall/version.h>
 
 namespace rankfall {

@@ -1,3 +1,5 @@
+#include "studies/effectiveness/effectiveness.h"
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -13,10 +15,9 @@
 #include "studies/paths/path_draws.h"
 #include "studies/paths/path_sums.h"
 #include <rankfall/decompose.h>
-#include <rankfall/effectiveness.h>
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {

@@ -7,7 +7,7 @@
 #include "io/array_file.h"
 #include "io/dtype.h"
 #include <rankfall/error.h>
-#include <rankfall/input.h>
+#include <rankfall/sample.h>
 
 namespace rankfall {
 namespace {

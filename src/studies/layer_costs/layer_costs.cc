@@ -1,3 +1,5 @@
+#include "studies/layer_costs/layer_costs.h"
+
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -19,9 +21,8 @@
 #include "studies/provenance.h"
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
-#include <rankfall/layer_costs.h>
 #include <rankfall/model.h>
-#include <rankfall/parallel.h>
+#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "studies/measure/metrics.h"
+#include <rankfall/forward.h>
 #include <rankfall/matrix.h>
-#include <rankfall/observer.h>
 
 namespace rankfall {
 

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "base/suggestion.h"
 #include "linalg/attention_measures.h"
 #include "linalg/minimiser.h"
 #include "linalg/norms.h"
 #include "linalg/spectra.h"
 #include <rankfall/error.h>
-#include <rankfall/suggestion.h>
 
 namespace rankfall {
 namespace {

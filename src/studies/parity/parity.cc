@@ -1,3 +1,5 @@
+#include "studies/parity/parity.h"
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -20,7 +22,6 @@
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
-#include <rankfall/parity.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "result/manifest.h"
-#include <rankfall/published.h>
+#include "studies/published/published.h"
 
 namespace rankfall {
 namespace {

@@ -1,3 +1,5 @@
+#include "studies/published/published.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +13,6 @@
 #include "studies/published/published_data.h"
 #include "studies/published/published_table.h"
 #include <rankfall/error.h>
-#include <rankfall/published.h>
 
 namespace rankfall {
 namespace {

@@ -1,3 +1,5 @@
+#include "studies/tokens/tokens.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -9,7 +11,6 @@
 #include "result/manifest.h"
 #include <rankfall/error.h>
 #include <rankfall/tokenizer.h>
-#include <rankfall/tokens.h>
 
 namespace rankfall {
 

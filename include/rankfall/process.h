@@ -1,8 +1,21 @@
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include <rankfall/export.h>
 
 namespace rankfall {
+
+// Number of threads the library uses, 1 or more. Default: the cores this process may run on. Not a part of any result:
+// results are bit-identical for every value. Process-wide; set it before calling anything else, not during a call.
+RANKFALL_API void set_threads(int n);
+RANKFALL_API int threads();
+
+// Called from the thread that called the library, now and then: `done` of `total` units of work, and what is being
+// done. The units are arbitrary but add up, so done/total is about the share of time gone. Throwing from it ends the
+// job.
+using Progress = std::function<void(double done, double total, std::string_view what)>;
 
 // Weights and inputs are read from mapped files, and the kernel ends a process with SIGBUS that reads a part of one
 // which another program has cut off, or which the disk cannot read. After this call such a part reads as zeros instead,

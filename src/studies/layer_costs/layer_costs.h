@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include <rankfall/attention.h>
 #include <rankfall/export.h>
-#include <rankfall/precision.h>
-#include <rankfall/progress.h>
+#include <rankfall/network.h>
+#include <rankfall/process.h>
 #include <rankfall/result.h>
+#include <rankfall/variants.h>
 
 namespace rankfall {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include <rankfall/export.h>
-#include <rankfall/input_options.h>
+#include <rankfall/input.h>
 #include <rankfall/result.h>
 
 namespace rankfall {

@@ -9,7 +9,7 @@
 
 #include <rankfall/export.h>
 #include <rankfall/index.h>
-#include <rankfall/progress.h>
+#include <rankfall/process.h>
 #include <rankfall/result.h>
 
 // The figures of the paper as one report, in a directory: results/NAME.json and .csv, charts/, training/, report.html.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/progress.h>
+#include <rankfall/process.h>
 #include <rankfall/result.h>
 
 namespace rankfall {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <rankfall/export.h>
-#include <rankfall/input_options.h>
-#include <rankfall/precision.h>
-#include <rankfall/progress.h>
+#include <rankfall/input.h>
+#include <rankfall/network.h>
+#include <rankfall/process.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {

@@ -1,4 +1,4 @@
-// track_collapse: pure attention layer by layer, its residual far below what a double can hold beside the mean.
+// split.h: pure attention layer by layer, its residual far below what a double can hold beside the mean.
 #include <cstdio>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// decompose_paths: a network as a sum over paths, as matrices: what each length adds, one path, and that nothing is
+// decompose.h: a network as a sum over paths, as matrices: what each length adds, one path, and that nothing is
 // left.
 #include <cstdio>
 #include <vector>

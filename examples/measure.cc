@@ -1,4 +1,4 @@
-// measure_model [MODEL]: the relative residual of every layer, with and without skip connections; the result as a file.
+// measure.h: the relative residual of every layer, with and without skip connections; the result as a file.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
     for (const rankfall::Row& row : result.rows) {
       if (row.metric != "relative_residual.composite" || !row.layer || !row.mean) continue;
       std::printf("%-5s layer %2ld  %.3g%s\n", row.variant.c_str(), static_cast<long>(*row.layer), *row.mean,
-                  row.verdict.empty() ? "" : "  (rounding)");
+                  row.status == rankfall::Status::kRoundingFloor ? "  (rounding)" : "");
     }
     rankfall::save(result, "measured.json", rankfall::Format::kJson);  // `rankfall report measured.json` shows it
   } catch (const rankfall::Error& error) {
