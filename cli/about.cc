@@ -17,7 +17,7 @@ namespace {
 
 // What --help prints of it. App::help() would answer for the command that is running.
 std::string help_of(const CLI::App& app, const std::string& name) {
-  return app.get_formatter()->make_help(&app, name, CLI::AppFormatMode::Normal);
+  return app.get_formatter()->make_help(&app, name, CLI::AppFormatMode::All);
 }
 
 void show_help(CLI::App& app, const std::string& word) {

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cli/help.h"
 #include "cli/manual.h"
 #include "cli/progress.h"
 #include "cli/streams.h"
@@ -78,11 +79,16 @@ int run(int argc, char** argv, const char* name, const char* description, void (
   say_when_stopped();
   guard_mapped_files();
   CLI::App app{description, name};
+  set_help(app);
   app.set_version_flag("-V,--version", RANKFALL_VERSION);
   app.require_subcommand(1);
   try {
     add(app);
     if (describe(argc, argv, app)) return 0;
+    if (argc == 1) {
+      write_stdout(app.help());
+      return 0;
+    }
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::RuntimeError& error) {  // a subcommand's own exit code, all said already

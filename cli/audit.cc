@@ -67,19 +67,21 @@ void bind_audit(CLI::App& sub) {
       "  rankfall audit\n"
       "  rankfall audit --claims 4-8 --trials 20000 --witnesses .\n"
       "  rankfall audit --check 04b_composite_triangle.json");
-  sub.add_option("--claims", command->claims, "which, e.g. 4,7-9")->type_name("NUMBERS")->default_str("all 17");
-  sub.add_option("--trials", command->options.n_trials, "evaluations of each search")
+  sub.add_option("--claims", command->claims, "claims to check, e.g. 4,7-9")
+      ->type_name("NUMBERS")
+      ->default_str("all 17");
+  sub.add_option("--trials", command->options.n_trials, "trials per search for a counterexample")
       ->check(CLI::Range(1, 1'000'000'000))
       ->type_name("N")
       ->capture_default_str();
   sub.add_option("--seconds", command->options.seconds,
-                 "upper limit for all searches together; the output says which searches it ended")
+                 "time limit for all searches together; the output names the searches that it stopped")
       ->check(CLI::Range(0.01, 1e6))
       ->type_name("SECONDS")
       ->default_str("none");
-  sub.add_option("--witnesses", command->witnesses, "write the examples found to files in this directory")
-      ->type_name("DIRECTORY");
-  auto* check = sub.add_option("--check", command->check, "look at saved examples again, with a hundred digits")
+  sub.add_option("--witnesses", command->witnesses, "save the counterexamples found to this directory")
+      ->type_name("DIR");
+  auto* check = sub.add_option("--check", command->check, "check saved counterexamples again, with a hundred digits")
                     ->type_name("FILE");
   add_seed_option(sub, command->options.seed);
   add_threads_option(sub);

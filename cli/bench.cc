@@ -44,23 +44,23 @@ void run(BenchCommand& command) {
 void add_layer_options(CLI::App& app, CLI::Option* layers, BenchCommand& command) {
   LayerCostOptions& costs = command.costs;
   app.add_option("--attention", command.attention,
-                 fmt::format("kinds of attention, repeatable: {}", fmt::join(attention_names(), ", ")))
+                 fmt::format("with --layers: kinds of attention, repeatable: {}", fmt::join(attention_names(), ", ")))
       ->type_name("KIND")
       ->allow_extra_args(false)
       ->default_str("all")
       ->needs(layers);
-  app.add_option("--lengths", costs.tokens, "numbers of tokens, ascending, at least three")
+  app.add_option("--lengths", costs.tokens, "with --layers: sequence lengths, ascending, at least three")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(16, 1'000'000))
       ->default_str(fmt::format("{}", fmt::join(costs.tokens, ",")))
       ->needs(layers);
-  app.add_option("--dim", costs.d_model, "width of the layers")
+  app.add_option("--dim", costs.d_model, "with --layers: width of the layers")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str()
       ->needs(layers);
-  app.add_option("--heads", costs.n_heads, "of attention; must divide the width")
+  app.add_option("--heads", costs.n_heads, "with --layers: number of heads; must divide the width")
       ->check(CLI::Range(1, 4'096))
       ->capture_default_str()
       ->needs(layers);
@@ -74,19 +74,20 @@ void bind_bench(CLI::App& sub) {
       "Examples:\n"
       "  rankfall bench bert-tiny@init --rounds 3\n"
       "  rankfall bench --layers --dim 64 --heads 4 --lengths 64,128,256");
-  CLI::Option* layers =
-      sub.add_flag("--layers", command->layers,
-                   "cost of one layer against the number of tokens: every kind of attention, LSTM, convolution");
-  sub.add_option("MODEL", command->options.model, "what `measure` would take")->capture_default_str()->excludes(layers);
-  sub.add_option("--samples", command->options.n_samples, "how many samples")
+  CLI::Option* layers = sub.add_flag(
+      "--layers", command->layers, "measure one layer of each kind (attention, LSTM, convolution) by sequence length");
+  sub.add_option("MODEL", command->options.model, "model to time, as for measure")
+      ->capture_default_str()
+      ->excludes(layers);
+  sub.add_option("--samples", command->options.n_samples, "number of samples")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str()
       ->excludes(layers);
-  sub.add_option("--tokens", command->options.n_tokens, "tokens in each")
+  sub.add_option("--tokens", command->options.n_tokens, "tokens per sample")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()
       ->excludes(layers);
-  sub.add_option("--rounds", command->n_rounds, "how often peak and job alternate, or each layer runs at each length")
+  sub.add_option("--rounds", command->n_rounds, "number of timing rounds")
       ->check(CLI::Range(1, 1'000))
       ->default_str(fmt::format("{}, with --layers {}", command->options.n_rounds, command->costs.n_rounds));
   add_layer_options(sub, layers, *command);

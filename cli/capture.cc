@@ -57,18 +57,17 @@ void bind_capture(CLI::App& sub) {
   sub.footer(
       "Examples:\n"
       "  rankfall capture path/to/bert-base-uncased --ids ids.json -o states.safetensors\n"
-      "  rankfall capture gpt2@init --attention --layers 0,5,11 --tokens 64 --samples 4 -o gpt2.safetensors\n"
+      "  rankfall capture gpt2@init --attentions --layers 0,5,11 --tokens 64 --samples 4 -o gpt2.safetensors\n"
       "  rankfall capture bert-tiny@init --variant full --variant san --positions 0 --precision f64 -o "
       "cls.safetensors\n"
       "In Python: safetensors.numpy.load_file('states.safetensors')['hidden_states'].shape");
   sub.add_option("MODEL", command->model, kModelHelp)->capture_default_str();
   sub.add_option("-o,--output", command->file, "safetensors file to write")->type_name("FILE")->required();
-  sub.add_flag("--attention", command->options.attention, "attention matrices as well");
-  sub.add_option("--layers", command->layers,
-                 "hidden states to keep, 0 (input) to the number of blocks, and attentions of the blocks with these "
-                 "numbers: 0,6,12 or 0-5; -1 is the last")
+  sub.add_flag("--attentions", command->options.attention, "also save the attention matrices");
+  sub.add_flag("--attention", command->options.attention)->group("");  // its name in 0.1; elsewhere it takes a kind
+  sub.add_option("--layers", command->layers, "layers to save, e.g. 0,6,12 or 0-5; 0 is the input, -1 the last")
       ->type_name("LIST");
-  sub.add_option("--positions", command->positions, "tokens to keep, in the same form; of attentions, queries")
+  sub.add_option("--positions", command->positions, "tokens to save, in the same form (of attention matrices: queries)")
       ->type_name("LIST");
   add_part_options(sub, command->variants, "full");
   add_attention_option(sub, command->variants, "--attention-kind");

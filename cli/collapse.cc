@@ -36,7 +36,7 @@ void bind_collapse(CLI::App& sub) {
       "local\n"
       "exponent, the growth factor, what float32 and float64 show, and each sample.\n"
       "Examples:\n"
-      "  rankfall collapse\n"
+      "  rankfall collapse bert-base@init\n"
       "  rankfall collapse bert-tiny@init --depth 24 --plot\n"
       "  rankfall collapse bert-tiny@init --variant san --attention full --attention window:w=8\n"
       "  rankfall collapse path/to/bert-base-uncased --text text.txt --variant san --variant full\n"
@@ -45,14 +45,11 @@ void bind_collapse(CLI::App& sub) {
       "'full:log10_relative_residual.composite@last<-3'");
   add_model_option(sub, command->study);
   add_variant_options(sub, command->study.variants);
-  sub.add_option("--depth", command->depth,
-                 "this many blocks: random weights are drawn for as many, those of a checkpoint are used over and over")
+  sub.add_option("--depth", command->depth, "number of blocks; a checkpoint's blocks are repeated in order")
       ->check(CLI::Range(1, 10'000));
-  sub.add_flag("--no-floats", command->no_floats,
-               "do not run float32 and float64 for comparison: a third of the time less");
+  sub.add_flag("--no-floats", command->no_floats, "skip the float32 and float64 runs (about a third faster)");
   sub.add_option("--error-draws", command->options.error_draws,
-                 "passes with random changes of 256 roundings, which tell how far each value can be trusted "
-                 "(log10_error)")
+                 "number of perturbed runs that estimate the rounding error of each value (log10_error)")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   add_study_options(sub, command->study, command->options.input, command->options.seed,

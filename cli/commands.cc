@@ -30,42 +30,45 @@ void bind_completion(CLI::App& command);
 
 namespace {
 
-constexpr const char* kStudies = "Studies";
-constexpr const char* kTraining = "Training";
-constexpr const char* kReports = "Reports";
-constexpr const char* kStates = "Inputs and states";
-constexpr const char* kHelp = "Help and setup";
+constexpr const char* kMeasure = "Measure";
+constexpr const char* kExplain = "Explain";
+constexpr const char* kTheory = "Theory";
+constexpr const char* kTrain = "Train";
+constexpr const char* kData = "Data";
+constexpr const char* kTools = "Tools";
 
 struct Command {
   const char *name, *summary, *group;
   void (*bind)(CLI::App& command);
 };
 
+// In the order of the help; the commands of a group stand together.
 constexpr Command kCommands[] = {
-    {"measure", "Measure how alike tokens become, layer by layer (Figure 2)", kStudies, bind_measure},
-    {"collapse", "Follow the residual exactly at any depth, far below rounding", kStudies, bind_collapse},
-    {"paths", "Decompose a network into paths: by length, head, token or one by one", kStudies, bind_paths},
-    {"counts", "Count the paths of each length exactly (Figure 5)", kStudies, bind_counts},
-    {"bounds", "Compare every theorem with the measurement, and say whether it applies", kStudies, bind_bounds},
-    {"audit", "Check every claim of the theory: statement, verdict, evidence", kStudies, bind_audit},
-    {"lowrank", "Spectra of attention, Johnson-Lindenstrauss, cheaper attention", kStudies, bind_lowrank},
-    {"effectiveness", "Measure how well paths of each length alone do a task (Figure 4)", kStudies, bind_effectiveness},
-    {"train", "Train a network on a task: sort, hull, memorize or circle", kTraining, bind_training},
-    {"circle", "Train the recurrence of Figure 3 and follow its two tracks", kTraining, bind_training},
-    {"reproduce", "Reproduce all figures of the paper in one report, beside the published numbers", kReports,
+    {"measure", "Measure how alike tokens become, layer by layer (Figure 2)", kMeasure, bind_measure},
+    {"collapse", "Track the residual exactly at any depth, far below rounding", kMeasure, bind_collapse},
+    {"lowrank", "Measure the rank of attention matrices and what cheaper attention changes", kMeasure, bind_lowrank},
+    {"reproduce", "Reproduce every figure of the paper in one report, beside the published numbers", kMeasure,
      bind_reproduce},
-    {"report", "Make an HTML page of saved results", kReports, bind_report},
-    {"capture", "Write hidden states and attentions as safetensors", kStates, bind_capture},
-    {"parity", "Compare states and attentions with those of another implementation", kStates, bind_parity},
-    {"tokens", "Show how a text is tokenised", kStates, bind_tokens},
-    {"metrics", "List the metrics of results, with formula and meaning", kHelp, bind_metrics},
-    {"models", "List the models that commands accept", kHelp, bind_models},
-    {"bench", "Measure speed as a share of this machine's matrix-product peak", kHelp, bind_bench},
-    {"doctor", "Check this machine and build, and whether results are reproducible", kHelp, bind_doctor},
-    {"help", "Show the help of a command", kHelp, bind_help},
-    {"version", "Print the version", kHelp, bind_version},
-    {"manual", "Print the manual as a man page", kHelp, bind_manual},
-    {"completion", "Print a shell completion script", kHelp, bind_completion},
+    {"paths", "Decompose a network into paths, by length, head or token", kExplain, bind_paths},
+    {"counts", "Count the paths of each length exactly (Figure 5)", kExplain, bind_counts},
+    {"effectiveness", "Measure how well paths of each length alone solve a task (Figure 4)", kExplain,
+     bind_effectiveness},
+    {"bounds", "Check which theorems apply to a network, and how tight they are", kTheory, bind_bounds},
+    {"audit", "Check every claim of the theory: statement, verdict, evidence", kTheory, bind_audit},
+    {"train", "Train a network on a task: sort, hull, memorize or circle", kTrain, bind_training},
+    {"circle", "Train the recurrent network of Figure 3 and draw its trajectories", kTrain, bind_training},
+    {"report", "Make an HTML page of saved results", kData, bind_report},
+    {"capture", "Save hidden states and attention matrices as safetensors", kData, bind_capture},
+    {"parity", "Compare hidden states and attention with another implementation's", kData, bind_parity},
+    {"tokens", "Show how a text is tokenised", kData, bind_tokens},
+    {"models", "List the models that commands accept", kTools, bind_models},
+    {"metrics", "List the metrics, with formula and meaning", kTools, bind_metrics},
+    {"bench", "Measure speed as a share of this machine's matrix-product peak", kTools, bind_bench},
+    {"doctor", "Check this machine and build, and whether results are reproducible", kTools, bind_doctor},
+    {"help", "Show the help of a command", kTools, bind_help},
+    {"version", "Print the version", kTools, bind_version},
+    {"manual", "Show the manual as a man page", kTools, bind_manual},
+    {"completion", "Print a shell completion script", kTools, bind_completion},
 };
 
 }  // namespace

@@ -38,15 +38,15 @@ void bind_effectiveness(CLI::App& sub) {
       "  rankfall train hull -o hulls --seeds 3 && rankfall effectiveness hulls");
   sub.add_option("DIR", command->directories, "what rankfall train wrote: a training, or several as DIR/seed-*")
       ->required();
-  sub.add_option("--paths", options.set_sizes, "paths of a set")
+  sub.add_option("--paths", options.set_sizes, "paths per set")
       ->check(CLI::Range(1, 10'000))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();
-  sub.add_option("--draws", options.n_draws, "sets of each size and length")
+  sub.add_option("--draws", options.n_draws, "sets per size and length")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  sub.add_option("--samples", options.n_samples, "evaluation sequences")
+  sub.add_option("--samples", options.n_samples, "number of evaluation sequences")
       ->check(CLI::Range(1, 1'000'000))
       ->default_str("all");
   add_seed_option(sub, options.seed);

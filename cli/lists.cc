@@ -236,7 +236,10 @@ std::vector<Section> model_sections() {
       {{"DIR",
         "trained weights: a directory with config.json and model.safetensors (or its parts and their index), as "
         "`hf download openai-community/gpt2 --local-dir gpt2` makes it"},
-       {"DIR@init", "the architecture of its config.json with random weights"},
+       {"ORG/NAME[@REVISION]",
+        "trained weights in the local cache of the Hugging Face hub, as `hf download ORG/NAME` leaves them there; "
+        "rankfall never downloads anything"},
+       {"DIR@init, ORG/NAME@init", "the architecture of its config.json with random weights"},
        {"san:layers=12,heads=12,...", "an architecture described by a few numbers: san:layers=12,heads=12,dim=768"}}};
   Section families{"Families: model_type in config.json, and the other entries that it must have:", {}};
   for (const FamilyInfo& family : family_infos()) {
@@ -282,7 +285,7 @@ void bind_metrics(CLI::App& sub) {
   auto markdown = std::make_shared<bool>();
   sub.add_option("METRIC", *metric, "only those with this word in name, meaning or group; of one, everything")
       ->type_name("");
-  sub.add_flag("--markdown", *markdown, "all of them as Markdown: docs/metrics.md");
+  sub.add_flag("--markdown", *markdown, "print all metrics as Markdown (docs/metrics.md)");
   sub.callback([metric, markdown] {
     if (*markdown) return write_stdout(metric_markdown());
     show_metrics(*metric);

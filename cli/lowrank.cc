@@ -61,27 +61,27 @@ void bind_lowrank(CLI::App& sub) {
       "  rankfall lowrank path/to/bert-base-uncased --text text.txt --only spectra,kinds\n"
       "  rankfall lowrank bert-tiny@init --only kinds --attention nystrom:m=16 --attention performer:m=64");
   add_model_option(sub, command->study);
-  sub.add_option("--only", command->only, "some of spectra, scaling, sketches, kinds, joined by commas")
+  sub.add_option("--only", command->only, "run only these parts, joined by commas: spectra, scaling, sketches, kinds")
       ->delimiter(',')
       ->check(one_of({"spectra", "scaling", "sketches", "kinds"}))
       ->type_name("PARTS")
       ->allow_extra_args(false);
-  sub.add_option("--eps", options.eps, "numerical rank counts singular values above EPS of the largest")
+  sub.add_option("--eps", options.eps, "numerical rank counts singular values above EPS times the largest")
       ->delimiter(',')
       ->check(CLI::Range(1e-15, 1.0))
       ->type_name("EPS,...")
       ->allow_extra_args(false)
       ->capture_default_str();
-  sub.add_option("--lengths", command->lengths, "numbers of tokens, ascending")
+  sub.add_option("--lengths", command->lengths, "sequence lengths for the scaling law, ascending")
       ->type_name("N,...")
       ->capture_default_str();
-  sub.add_option("--block", options.block, "whose attention the lengths are about")
+  sub.add_option("--block", options.block, "block whose attention is used for the scaling law")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
-  sub.add_option("--sketch-eps", options.sketch_eps, "eps of Johnson-Lindenstrauss")
+  sub.add_option("--sketch-eps", options.sketch_eps, "relative error that a Johnson-Lindenstrauss sketch may have")
       ->check(CLI::Range(1e-3, 0.999))
       ->capture_default_str();
-  sub.add_option("--draws", options.n_trials, "random R for each length and kind of w")
+  sub.add_option("--draws", options.n_trials, "random sketches per length and kind of vector")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   add_variant_options(sub, command->study.variants, "full");

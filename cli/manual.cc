@@ -60,13 +60,27 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   return out;
 }
 
-// What stands for a value: a list of choices, or a word in capitals.
+}  // namespace
+
 std::string value_of(const CLI::Option& option) {
   if (!takes_value(option)) return "";
-  if (const auto choices = choices_of(option); !choices.empty()) return fmt::format("{}", fmt::join(choices, "|"));
+  constexpr std::size_t kLongest = 24;
   const std::string type = option.get_type_name();
-  return type.substr(0, type.find(':'));
+  const std::string name = type.substr(0, type.find(':'));
+  const std::string choices = fmt::format("{}", fmt::join(choices_of(option), "|"));
+  if (!choices.empty() && (name == "TEXT" || name.empty()) && choices.size() <= kLongest) return choices;
+  if (name == "INT" || name == "UINT") return "N";
+  if (name == "FLOAT") return "X";
+  return name == "TEXT" ? "NAME" : name;
 }
+
+std::string default_of(const CLI::Option& option) {
+  std::string text = option.get_default_str();
+  if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);  // of a vector
+  return text;
+}
+
+namespace {
 
 std::string man_option(const CLI::Option& option) {
   std::string out = ".TP\n";
@@ -80,8 +94,10 @@ std::string man_option(const CLI::Option& option) {
     out += "\n";
   }
   out += roff(option.get_description());
-  if (const std::string usual = option.get_default_str(); !usual.empty())
-    out += roff(fmt::format(" (default: {})", usual));
+  const std::string text = option.get_description();
+  if (const std::string usual = default_of(option); !usual.empty() && text.find("default") == std::string::npos) {
+    out += roff(fmt::format(" (default {})", usual));
+  }
   return out + "\n";
 }
 

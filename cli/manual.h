@@ -23,6 +23,10 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app);
 std::vector<const CLI::Option*> options_of(const CLI::App& command);
 std::vector<std::string> names_of(const CLI::Option& option);
 
+// What stands for an option's value ("N", "FILE", "f32|f64"; empty for a flag), and its default in words.
+std::string value_of(const CLI::Option& option);
+std::string default_of(const CLI::Option& option);
+
 // The command of rankfall-train: its arguments are not known here.
 inline bool is_elsewhere(const CLI::App& command) { return command.get_prefix_command(); }
 

@@ -84,8 +84,8 @@ void bind_measure(CLI::App& sub) {
   auto command = std::make_shared<MeasureCommand>();
   sub.footer(
       "Examples:\n"
-      "  rankfall measure\n"
-      "  rankfall measure path/to/bert-base-uncased --random-tokens zipf\n"
+      "  rankfall measure bert-base@init\n"
+      "  rankfall measure path/to/bert-base-uncased --text text.txt\n"
       "  rankfall measure bert-tiny@init --variant san --variant full --metrics rank\n"
       "  rankfall measure bert-tiny@init --variant san --attention full --attention nystrom:m=16\n"
       "  rankfall measure san:layers=24,heads=8,dim=512,norm=pre,mlp=2048 --tokens 256 --format csv\n"
@@ -93,22 +93,21 @@ void bind_measure(CLI::App& sub) {
       "--compare-published");
   add_model_option(sub, command->study);
   add_variant_options(sub, command->study.variants);
-  sub.add_option(
-         "--metrics", command->options.metrics,
-         "further metrics, joined by commas: spectral, rank, attention, all, or single names such as rank.stable")
+  sub.add_option("--metrics", command->options.metrics,
+                 "further metrics, joined by commas: rank, spectral, attention, all, or names from rankfall metrics")
       ->delimiter(',')
       ->allow_extra_args(false);
   sub.add_option("--residual", command->residual,
-                 "mean: about the token mean; minimiser: also the true minimum of each norm, with a lower bound and "
-                 "the gap between (slow)")
+                 "distance from the token mean, or also from the closest rank-one matrix (minimiser; slow)")
       ->check(one_of({"mean", "minimiser"}))
       ->capture_default_str();
-  sub.add_option("--seeds", command->options.n_seeds, "repeat with this many seeds, from --seed on")
+  sub.add_option("--seeds", command->options.n_seeds, "repeat with N seeds, from --seed on")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   add_precision_option(sub, command->options.precision);
-  sub.add_flag("--compare-published", command->compare,
-               "compare with the published Figure 2 at initialisation; implies --as-published; exit 5 if it disagrees");
+  sub.add_flag(
+      "--compare-published", command->compare,
+      "compare with the published Figure 2 at initialisation (implies --as-published); exit status 5 if it disagrees");
   add_study_options(sub, command->study, command->options.input, command->options.seed, "cosine.mean@last>0.99");
   sub.callback([command] { run(*command); });
 }

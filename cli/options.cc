@@ -13,19 +13,20 @@
 namespace rankfall::cli {
 
 void add_part_options(CLI::App& app, VariantOptions& options, const std::string& usual) {
-  app.add_option("--variant", options.named, "full, san, san+mlp, san+skip or no-norm; repeatable")
+  app.add_option("--variant", options.named,
+                 "network to run: full, san (attention alone), san+mlp, san+skip or no-norm; repeatable")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->default_str(usual);
   app.add_option("--without", options.without,
-                 "remove parts: attn_skip, mlp, mlp_skip, norm, joined by commas; each occurrence is a variant")
+                 "remove parts, joined by commas: attn_skip, mlp, mlp_skip, norm; each --without is one more variant")
       ->type_name("PARTS")
       ->allow_extra_args(false);
 }
 
 void add_attention_option(CLI::App& app, VariantOptions& options, const std::string& name) {
   app.add_option(name, options.attention,
-                 fmt::format("another kind of attention, repeatable: {}", fmt::join(attention_names(), ", ")))
+                 fmt::format("replace the attention, repeatable: {}", fmt::join(attention_names(), ", ")))
       ->type_name("KIND")
       ->allow_extra_args(false)
       ->default_str("full");
@@ -33,7 +34,7 @@ void add_attention_option(CLI::App& app, VariantOptions& options, const std::str
 
 void add_as_published_option(CLI::App& app, VariantOptions& options) {
   app.add_flag("--as-published", options.as_published,
-               "the four variants as the published code ran them, not as it labelled them");
+               "run the four variants as the published code did, not as it labels them");
 }
 
 void add_variant_options(CLI::App& app, VariantOptions& options, const std::string& usual) {
@@ -95,35 +96,39 @@ void add_threads_option(CLI::App& app) {
          [](const int& n) {
            if (n > 0) set_threads(n);
          },
-         "threads to use; results do not depend on it (0: all cores)")
+         "number of threads; results do not depend on it")
       ->check(CLI::Range(0, 4096))
-      ->default_str("0");
+      ->default_str("all cores");
 }
 
 void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text) {
-  app.add_flag("--paragraphs", options.paragraphs, "a sample is a block of lines between blank ones")
+  app.add_flag("--paragraphs", options.paragraphs, "with --text: one sample per paragraph instead of per line")
       ->needs(text)
       ->group("Input");
-  app.add_option("--field", options.field, "lines are JSON objects, and the text is this entry of each")
+  app.add_option("--field", options.field, "with --text: lines are JSON objects that have the text in the field NAME")
       ->type_name("NAME")
       ->needs(text)
       ->group("Input");
-  app.add_flag("--pad", options.pad, "pad shorter texts to --tokens, or to the longest, instead of skipping them")
+  app.add_flag(
+         "--pad", options.pad,
+         "with --text: pad shorter texts to --tokens (or to the longest) instead of skipping them; padding is masked")
       ->needs(text)
       ->group("Input");
-  app.add_option("--tokenizer", options.tokenizer, "directory of tokenizer or image preprocessing; default: MODEL")
-      ->type_name("DIRECTORY")
+  app.add_option("--tokenizer", options.tokenizer,
+                 "directory with the tokenizer, or with the image preprocessing (default: the model's own)")
+      ->type_name("DIR")
       ->group("Input");
 }
 
 void add_input_options(CLI::App& app, InputOptions& options) {
-  auto* text = app.add_option("--text", options.text, "text in UTF-8, a sample a line (-: standard input)");
-  auto* ids = app.add_option("--ids", options.ids, "token ids (input_ids): safetensors, npy or JSON");
+  auto* text = app.add_option("--text", options.text, "UTF-8 text, one sample per line (- for standard input)");
+  auto* ids = app.add_option("--ids", options.ids, "token ids (input_ids) in safetensors, npy or JSON");
   auto* features =
-      app.add_option("--features", options.features, "real inputs of tokens, for networks that take them (features)");
-  auto* hidden = app.add_option("--hidden", options.hidden, "states that enter the first block (hidden_states)");
-  auto* pixels =
-      app.add_option("--pixels", options.pixels, "images for ViT: PNG or JPEG, repeatable, or a tensor (pixel_values)");
+      app.add_option("--features", options.features, "real-valued token features, for models without a vocabulary");
+  auto* hidden =
+      app.add_option("--hidden", options.hidden, "hidden states fed to the first block; the embedding is skipped");
+  auto* pixels = app.add_option("--pixels", options.pixels,
+                                "image for a ViT: PNG or JPEG, repeatable; or a tensor (pixel_values)");
   pixels->allow_extra_args(false);
   const std::array files = {text, ids, features, hidden, pixels};
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -132,30 +137,30 @@ void add_input_options(CLI::App& app, InputOptions& options) {
   }
   add_text_options(app, options, text);
   app.add_flag("--ignore-unused", options.ignore_unused,
-               "go on although a checkpoint has weights inside its layers that its family does not use")
+               "accept checkpoints with weights in their layers that the model family does not use")
       ->group("Input");
-  app.add_option("--samples", options.n_samples, "how many samples")
+  app.add_option("--samples", options.n_samples, "number of samples")
       ->check(CLI::Range(1, 1'000'000))
-      ->default_str("all of --ids, --features, --hidden, --pixels, 32 otherwise")
+      ->default_str("32; all of a file of ids, states or images")
       ->group("Input");
   app.add_option("--tokens", options.n_tokens,
                  "tokens per sample; longer samples are truncated, shorter ones skipped (see --pad)")
       ->check(CLI::Range(1, 16'777'216))
-      ->default_str("each sample's own length; 128 for random ones")
+      ->default_str("each sample's own length; 128 for random ids")
       ->group("Input");
   app.add_option_function<std::string>(
          "--random-tokens",
          [&options](const std::string& name) {
            options.token_law = name == "zipf" ? TokenLaw::kZipf : TokenLaw::kUniform;
          },
-         "distribution of random token ids: uniform, or zipf (frequencies as in text, so tokens repeat)")
+         "distribution of random token ids: uniform, or zipf (as in text, so that tokens repeat)")
       ->check(one_of({"uniform", "zipf"}))
       ->default_str("uniform")
       ->group("Input");
 }
 
 void add_seed_option(CLI::App& app, std::uint64_t& seed) {
-  app.add_option("--seed", seed, "seed of weights and inputs")
+  app.add_option("--seed", seed, "seed of random weights and inputs")
       ->check(CLI::Validator(
           [](std::string& text) {
             return text.starts_with('-') ? std::string("expected a whole number from 0") : std::string();
@@ -198,7 +203,7 @@ void add_precision_option(CLI::App& app, Precision& precision) {
   app.add_option_function<std::string>(
          "--precision",
          [&precision](const std::string& name) { precision = name == "f64" ? Precision::kF64 : Precision::kF32; },
-         "f32 or f64")
+         "arithmetic: float32 or float64")
       ->check(one_of({"f32", "f64"}))
       ->default_str("f32");
 }

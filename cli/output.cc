@@ -135,24 +135,23 @@ void check_ending(const std::string& option, const std::filesystem::path& file,
 }
 
 void add_output_options(CLI::App& app, OutputOptions& options) {
-  app.add_option("--format", options.format,
-                 "how to print the result; with -o how to write it, by default from the ending")
+  app.add_option("--format", options.format, "output format; with -o, the file extension decides by default")
       ->check(one_of({"table", "csv", "json"}))
       ->each([&options](const std::string&) { options.format_given = true; })
       ->capture_default_str()
       ->group("Output");
-  app.add_option("-o,--output", options.file, "write the result to a file; the table is still printed")
+  app.add_option("-o,--output", options.file, "save the result to a .json or .csv file; the table is still printed")
       ->type_name("FILE")
       ->each([&options](const std::string&) { options.file_given = true; })
       ->group("Output");
-  app.add_option("--rows", options.rows,
-                 "rows in csv and json: seeds (means over seeds), samples (one per seed) or all (single samples, too); "
-                 "default: the highest level")
+  app.add_option(
+         "--rows", options.rows,
+         "rows in csv and json: means over seeds, means over samples, or all (default: the highest that there is)")
       ->check(one_of({"seeds", "samples", "all"}))
       ->type_name("LEVEL")
       ->group("Output");
-  app.add_flag("--plot", options.plot, "curves in characters under the tables")->group("Output");
-  app.add_flag("-q,--quiet", options.quiet, "no progress; with -o, print nothing")->group("Output");
+  app.add_flag("--plot", options.plot, "also draw the curves as text")->group("Output");
+  app.add_flag("-q,--quiet", options.quiet, "print no progress; with -o, print nothing")->group("Output");
   app.parse_complete_callback([&app, &options] {
     check(options);
     if (has_file(options)) check_not_input(app, "--output", options.file);

@@ -35,7 +35,7 @@ void bind_parity(CLI::App& sub) {
       "writes them.");
   sub.add_option("MODEL", command->models, "directories with config.json and model.safetensors")->required();
   sub.add_option("--reference", command->options.reference,
-                 "states to compare with; default: expected.safetensors in the model's directory")
+                 "reference states (default: expected.safetensors in the model's directory)")
       ->type_name("FILE");
   add_input_options(sub, command->options.input);
   add_study_options(sub, command->study, "parity.hidden.max>1e-4");

@@ -107,7 +107,7 @@ void bind_paths(CLI::App& sub) {
       "Without other views: the sums over all paths of each length and origin, for every layer (csv and json) and for\n"
       "the output (table). With attention and norms frozen as in the forward pass these sums add up to it.\n"
       "Examples:\n"
-      "  rankfall paths\n"
+      "  rankfall paths bert-base@init --heads\n"
       "  rankfall paths path/to/bert-base-uncased --text text.txt --heads --top 10\n"
       "  rankfall paths bert-base@init --variant full --variant san+skip --interference\n"
       "  rankfall paths bert-base@init --sample 100 --as-published\n"
@@ -116,46 +116,47 @@ void bind_paths(CLI::App& sub) {
   add_model_option(sub, command->study);
   add_variant_options(sub, command->study.variants, "full");
   constexpr const char* kViews = "Views";
-  sub.add_flag("--lengths", command->lengths, "sums by length and origin also when another view is asked for")
+  sub.add_flag("--lengths", command->lengths,
+               "contribution of all paths of each length (the default view; give it to add it to others)")
       ->group(kViews);
   sub.add_option("--origins", command->origins,
-                 "merged: embedding, mlp, bias; layer: MLPs and biases of each block apart")
+                 "group origins into embedding, MLPs and biases (merged), or separate them by block (layer)")
       ->check(one_of({"merged", "layer"}))
       ->capture_default_str()
       ->group(kViews);
-  sub.add_flag("--interference", options.interference, "products between the sums of different lengths")->group(kViews);
-  auto* heads = sub.add_flag("--heads", options.heads, "share of every head and MLP in the output and its residual")
+  sub.add_flag("--interference", options.interference, "inner products between the contributions of different lengths")
+      ->group(kViews);
+  auto* heads = sub.add_flag("--heads", options.heads, "share of each head and MLP in the output and in its residual")
                     ->group(kViews);
-  sub.add_option("--through", options.n_through, "of how many heads the norm of all paths through them, too")
+  sub.add_option("--through", options.n_through,
+                 "with --heads: also give the norm of all paths through the N largest heads")
       ->check(CLI::Range(0, 10'000))
       ->capture_default_str()
       ->needs(heads)
       ->group(kViews);
-  auto* sample = sub.add_option("--sample", options.n_draws, "this many random paths of each length")
+  auto* sample = sub.add_option("--sample", options.n_draws, "draw N random paths of each length")
                      ->check(CLI::Range(1, 1'000'000))
                      ->group(kViews);
   sub.add_flag("--as-published", options.as_published,
-               "with --sample: attention chained in the published box-plot's order, in float32, too")
+               "with --sample: also multiply attention in the order and precision of the published box plot")
       ->needs(sample)
       ->group(kViews);
   sub.add_flag("--rerun", options.rerun,
-               "with --sample: the same paths as networks of their own, as in the published Figure 4")
+               "with --sample: also run each path as a network by itself, as in the published Figure 4")
       ->needs(sample)
       ->group(kViews);
-  auto* top = sub.add_option("--top", options.n_top, "the heaviest paths, by beam search")
+  auto* top = sub.add_option("--top", options.n_top, "the N paths with the largest norms, by beam search")
                   ->check(CLI::Range(1, 100'000))
                   ->group(kViews);
-  sub.add_option("--beam", options.beam, "partial paths kept in that search")
+  sub.add_option("--beam", options.beam, "with --top: partial paths that the search keeps")
       ->check(CLI::Range(1, 1'000'000))
-      ->default_str("4 times --top, 64 at least")
+      ->default_str("4 times --top, at least 64")
       ->needs(top)
       ->group(kViews);
-  sub.add_flag("--list", command->list,
-               "every single path, as it is found, to standard output or -o; at most 10,000,000")
+  sub.add_flag("--list", command->list, "write every path, one row each, to standard output or -o; at most 10,000,000")
       ->group(kViews);
-  sub.add_option(
-         "--to", options.to,
-         "which input tokens reach this output token (-1: the last), in the first sample or in those of --samples")
+  sub.add_option("--to", options.to,
+                 "which input tokens reach output token TOKEN (-1 for the last), in the first sample")
       ->check(CLI::Range(-16'777'216, 16'777'215))
       ->type_name("TOKEN")
       ->group(kViews);

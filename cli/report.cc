@@ -63,13 +63,13 @@ void bind_report(CLI::App& sub) {
       "Examples:\n"
       "  rankfall measure bert-tiny@init -o tiny.json && rankfall report tiny.json\n"
       "  rankfall report before.json after.json -o compared.html --title 'Before and after'");
-  sub.add_option("FILE", command->files, "results that other commands wrote with -o FILE.json")->required();
-  sub.add_option("-o,--output", command->output, "the page")->type_name("FILE")->capture_default_str();
+  sub.add_option("FILE", command->files, "results saved with -o FILE.json")->required();
+  sub.add_option("-o,--output", command->output, "page to write")->type_name("FILE")->capture_default_str();
   auto* charts = sub.add_option("--charts", command->charts, "folder for the charts as .vl.json")
                      ->type_name("DIR")
                      ->default_str("the page's name with -charts");
   sub.add_flag("--no-charts", command->no_charts, "the page only")->excludes(charts);
-  sub.add_option("--title", command->page.title, "heading of the page")->type_name("TEXT");
+  sub.add_option("--title", command->page.title, "title of the page")->type_name("TEXT");
   sub.parse_complete_callback([command, &sub] {
     if (command->output == "-") throw CLI::ValidationError("--output", "a page needs a file's name");
     check_ending("--output", command->output, {".html", ".htm"});

@@ -92,29 +92,30 @@ void bind_reproduce(CLI::App& sub) {
       "  rankfall reproduce --full -o paper-scale");
   sub.add_option("-o,--output", command->directory, "directory of the report")->type_name("DIR")->capture_default_str();
   sub.add_option("--only", command->options.only,
-                 fmt::format("some of {}, joined by commas", fmt::join(reproduced_figures(), ", ")))
+                 fmt::format("reproduce only these, joined by commas: {}", fmt::join(reproduced_figures(), ", ")))
       ->delimiter(',')
       ->check(one_of(reproduced_figures()))
       ->type_name("FIGURES")
       ->allow_extra_args(false);
-  auto* quick = sub.add_flag("--quick", command->quick, "one seed, short trainings, a short audit: the default");
-  sub.add_flag("--full", command->options.full, "paper scale, ten seeds (about two hours)")->excludes(quick);
-  sub.add_option("--bert", command->options.bert, "a trained BERT-base, for Figure 2")
+  auto* quick = sub.add_flag("--quick", command->quick, "one seed, short trainings, a short audit (the default)");
+  sub.add_flag("--full", command->options.full, "the paper's scale, ten seeds (about two hours)")->excludes(quick);
+  sub.add_option("--bert", command->options.bert, "trained BERT-base checkpoint for Figure 2")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
-  sub.add_option("--albert", command->options.albert, "a trained ALBERT-base")
+  sub.add_option("--albert", command->options.albert, "trained ALBERT-base checkpoint")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
-  sub.add_option("--xlnet", command->options.xlnet, "a trained XLNet-base")
+  sub.add_option("--xlnet", command->options.xlnet, "trained XLNet-base checkpoint")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
-  sub.add_option("--text", command->options.text, "text for these, a sample a line")
+  sub.add_option("--text", command->options.text, "text for these checkpoints, one sample per line")
       ->type_name("FILE")
       ->check(CLI::ExistingFile);
   add_seed_option(sub, command->options.seed);
   add_threads_option(sub);
-  sub.add_flag("--again", command->options.again, "compute finished parts again, from the trained networks there are");
-  sub.add_flag("-q,--quiet", command->quiet, "no progress, and no table");
+  sub.add_flag("--again", command->options.again,
+               "compute finished parts again; networks that are already trained are kept");
+  sub.add_flag("-q,--quiet", command->quiet, "print no progress and no table");
   sub.callback([command] { run(*command); });
 }
 

@@ -1,9 +1,14 @@
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
+
+#include <unistd.h>
 
 #include "cli/manual.h"
 #include "cli/process.h"
 #include "cli/streams.h"
+#include "cli/terminal.h"
 #include "cli/usage_errors.h"
 #include <rankfall/error.h>
 
@@ -60,11 +65,23 @@ end
 complete -c rankfall -f -a '(__rankfall_complete)'
 )";
 
+// A person gets the page as `man` shows it. False if there is no man.
+bool show_man_page(const std::string& page) {
+  if (std::system("command -v man > /dev/null 2>&1") != 0) return false;
+  std::FILE* man = popen("man -l -", "w");
+  if (!man) return false;
+  std::fwrite(page.data(), 1, page.size(), man);
+  return pclose(man) == 0;
+}
+
 }  // namespace
 
 void bind_manual(CLI::App& sub) {
   sub.footer("Example:\n  rankfall manual > rankfall.1");
-  sub.callback([&sub] { write_stdout(man_page(*sub.get_parent(), training_output("--man-sections"))); });
+  sub.callback([&sub] {
+    const std::string page = man_page(*sub.get_parent(), training_output("--man-sections"));
+    if (!is_terminal(STDOUT_FILENO) || !show_man_page(page)) write_stdout(page);
+  });
 }
 
 void bind_completion(CLI::App& sub) {

@@ -56,8 +56,9 @@ void add_model_option(CLI::App& app, StudyOptions& study) {
 
 void add_study_options(CLI::App& app, StudyOptions& study, const std::string& example) {
   add_threads_option(app);
-  app.add_option("--fail-if", study.fail_if,
-                 fmt::format("exit with 5 if [VARIANT:]METRIC[@LAYER]>VALUE holds, e.g. '{}'; repeatable", example))
+  app.add_option(
+         "--fail-if", study.fail_if,
+         fmt::format("exit with status 5 if [VARIANT:]METRIC[@LAYER]>VALUE holds, e.g. '{}'; repeatable", example))
       ->type_name("CONDITION")
       ->allow_extra_args(false);
   add_output_options(app, study.output);

@@ -21,18 +21,18 @@ void bind_tokens(CLI::App& sub) {
   auto command = std::make_shared<TokensCommand>();
   sub.footer("Example:\n  echo 'Attention is not all you need' | rankfall tokens path/to/bert-base-uncased --text -");
   sub.add_option("MODEL", command->directory, "directory with config.json and the tokenizer's files")->required();
-  auto* text = sub.add_option("--text", command->input.text, "text in UTF-8, a sample a line (-: standard input)");
+  auto* text = sub.add_option("--text", command->input.text, "UTF-8 text, one sample per line (- for standard input)");
   text->type_name("FILE")->required()->group("Input");
-  sub.add_flag("--paragraphs", command->input.paragraphs, "a sample is a block of lines between blank ones")
+  sub.add_flag("--paragraphs", command->input.paragraphs, "one sample per paragraph instead of per line")
       ->group("Input");
-  sub.add_option("--field", command->input.field, "lines are JSON objects, and the text is this entry of each")
+  sub.add_option("--field", command->input.field, "lines are JSON objects that have the text in the field NAME")
       ->type_name("NAME")
       ->group("Input");
-  sub.add_option("--samples", command->input.n_samples, "how many samples")
+  sub.add_option("--samples", command->input.n_samples, "number of samples")
       ->check(CLI::Range(1, 1'000'000))
       ->default_str("32")
       ->group("Input");
-  sub.add_option("--tokens", command->input.n_tokens, "only so many of each")
+  sub.add_option("--tokens", command->input.n_tokens, "show only the first N tokens of each sample")
       ->check(CLI::Range(1, 16'777'216))
       ->group("Input");
   add_output_options(sub, command->output);

@@ -39,7 +39,9 @@ void start(const std::string& command, const std::vector<std::string>& arguments
 }  // namespace
 
 void bind_training(CLI::App& sub) {
-  sub.set_help_flag();  // all arguments are the other program's, also --help
+  sub.set_help_flag();  // all arguments are the other program's, also -h and --help
+  sub.set_help_all_flag();
+  sub.footer("Example:\n  rankfall train sort --quick -o sorting");  // of the group, in the list of commands
   sub.prefix_command();
   sub.callback([&sub] { start(sub.get_name(), sub.remaining()); });
 }

@@ -10,6 +10,7 @@
 
 #include "base/errors.h"
 #include "base/suggestion.h"
+#include "io/hub_cache.h"
 #include "io/json_file.h"
 #include "io/json_limits.h"
 #include "network/checkpoint.h"
@@ -86,7 +87,42 @@ std::vector<std::string> preset_specs() {
   return specs;
 }
 
-// A model that is neither a preset nor a specification: a directory, or a mistake.
+// The snapshot of a hub name: of org/name, of a name without organisation, or of the released model that a preset is
+// the architecture of.
+HubSnapshot cached_snapshot(std::string_view spec) {
+  const auto name = hub_name(spec);
+  if (!name) return {};
+  HubSnapshot found = find_snapshot(*name);
+  if (const auto released = preset_hub_name(name->repository); found.directory.empty() && released) {
+    found = find_snapshot({std::string(*released), name->revision});
+  }
+  return found;
+}
+
+[[noreturn]] void throw_no_model(std::string_view spec, const std::string& not_cached) {
+  if (const auto released = preset_hub_name(spec)) {
+    // Who names a released model wants its trained weights; the untrained ones come second.
+    throw usage_error(spec, fmt::format("no such directory, and {} is not in the hub cache. Trained weights: first run "
+                                        "`hf download {}`. Random weights: {}@init",
+                                        *released, *released, spec));
+  }
+  const bool is_path = spec.starts_with('/') || spec.starts_with('.') || spec.starts_with('~') || spec.ends_with('/');
+  if (is_path) {
+    throw Error(ErrorKind::kInput,
+                fmt::format("{}: no such directory; expected one with config.json and model.safetensors", spec));
+  }
+  if (spec.find('/') != std::string_view::npos && !not_cached.empty()) {
+    throw usage_error(spec, fmt::format("no such directory, and {}. From the hub: first run `hf download {}`",
+                                        not_cached, spec.substr(0, spec.find('@'))));
+  }
+  throw usage_error(spec,
+                    fmt::format("no such directory; expected one with config.json and model.safetensors, a "
+                                "specification such as san:layers=12,heads=12,dim=768, or a preset: {}@init. Nothing "
+                                "is downloaded: `hf download ORG/NAME` gets a model from the hub{}",
+                                fmt::join(preset_names(), "@init, "), did_you_mean(spec, preset_specs())));
+}
+
+// A model that is neither a preset nor a specification: a directory, a hub name, or a mistake.
 Model open_path(std::string_view spec, bool ignore_unused) {
   const std::filesystem::path path = spec;
   std::error_code error;
@@ -98,27 +134,12 @@ Model open_path(std::string_view spec, bool ignore_unused) {
                             "{}?",
                             spec, folder.string()));
   }
-  if (const auto hub = preset_hub_name(spec)) {
-    // Who names a released model wants its trained weights; the untrained ones come second.
-    throw usage_error(
-        spec,
-        fmt::format(
-            "no such directory. Trained weights are read from a directory with config.json and "
-            "model.safetensors: `hf download {} --local-dir {}` makes one. {}@init is the same "  // a command line
-            "architecture with random weights, untrained",
-            *hub, spec, spec));
-  }
-  const bool is_path = spec.starts_with('/') || spec.starts_with('.') || spec.starts_with('~') || spec.ends_with('/');
-  if (is_path) {
-    throw Error(ErrorKind::kInput,
-                fmt::format("{}: no such directory; expected one with config.json and model.safetensors", spec));
-  }
-  throw usage_error(
-      spec,
-      fmt::format("no such directory; expected one with config.json and model.safetensors, a "
-                  "specification such as san:layers=12,heads=12,dim=768, or a preset: {}@init. Nothing "
-                  "is downloaded: `hf download NAME --local-dir DIR` gets a model from the hub{}",  // a command line
-                  fmt::join(preset_names(), "@init, "), did_you_mean(spec, preset_specs())));
+  const HubSnapshot cached = cached_snapshot(spec);
+  if (cached.directory.empty()) throw_no_model(spec, cached.problem);
+  Model model = open_checkpoint(cached.directory, ignore_unused);
+  model.name = std::string(spec);
+  model.notes.push_back(fmt::format("{}: read from the hub cache, {}", spec, cached.directory.string()));
+  return model;
 }
 
 }  // namespace
@@ -175,9 +196,10 @@ std::optional<Config> drawn_config(std::string_view spec, std::optional<Index> n
     return config(parse_json(*preset, spec), std::string(spec), ErrorKind::kUsage);
   }
   std::error_code error;
-  if (!name.empty() && std::filesystem::is_directory(name, error)) {
-    directory = name;
-    const auto file = std::filesystem::path(name) / "config.json";
+  directory = !name.empty() && std::filesystem::is_directory(name, error) ? std::string(name)
+                                                                          : cached_snapshot(name).directory.string();
+  if (!directory.empty()) {
+    const auto file = std::filesystem::path(directory) / "config.json";
     return config(read_json_file(file), file.string(), ErrorKind::kInput);
   }
   throw usage_error(spec, fmt::format("no such preset, expected one of {}, or a directory with config.json{}",

@@ -183,8 +183,9 @@ void check_decidable(const Threshold& threshold, std::string_view command, const
       all.push_back(known.name);
       all.insert(all.end(), known.members.begin(), known.members.end());
     }
-    refuse(fmt::format("{} has no metric '{}'; it has {}{}", command, threshold.metric, fmt::join(names, ", "),
-                       did_you_mean(threshold.metric, all)));
+    const std::string nearest = did_you_mean(threshold.metric, all);
+    refuse(fmt::format("{} has no metric '{}'{}", command, threshold.metric,
+                       nearest.empty() ? fmt::format("; it has {}", fmt::join(names, ", ")) : nearest));
   }
   if (!use->has_layer && (threshold.layer || threshold.last_layer)) {
     refuse("the rows of this metric have no layer; leave out '@'");

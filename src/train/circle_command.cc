@@ -203,7 +203,7 @@ void run(const CircleCommand& command) {
 
 void add_circle_command(CLI::App& app) {
   auto command = std::make_shared<CircleCommand>();
-  CLI::App* sub = app.add_subcommand("circle", "train the recurrence of Figure 3 and follow its two tracks");
+  CLI::App* sub = app.add_subcommand("circle", "Train the recurrent network of Figure 3 and draw its trajectories");
   sub->footer(
       "Two points on a circle; one block learns to say the next of each, and is then applied to its own output again\n"
       "and again. Writes DIR/circle.json and circle.csv (tracks, their distance by step, its rate) and DIR/models/.\n"
@@ -212,27 +212,27 @@ void add_circle_command(CLI::App& app) {
       "  rankfall circle -o circle\n"
       "  rankfall circle -o circle --dim 32 --steps 1000\n"
       "  rankfall circle -o published --as-published");
-  sub->add_option("-o,--output", command->directory, "directory of the results")->required()->type_name("DIR");
-  sub->add_option("--dim", command->widths, "widths")
+  sub->add_option("-o,--output", command->directory, "directory for the results")->required()->type_name("DIR");
+  sub->add_option("--dim", command->widths, "widths, joined by commas")
       ->check(CLI::Range(2, 4096))
       ->allow_extra_args(false)
       ->delimiter(',')
       ->capture_default_str();
-  sub->add_option("--steps", command->n_steps, "steps of the recurrence")
+  sub->add_option("--steps", command->n_steps, "recurrent steps")
       ->check(CLI::Range(2, 1'000'000))
       ->capture_default_str();
-  sub->add_option("--epochs", command->n_epochs, "epochs")->check(CLI::Range(1, 1'000'000));
-  sub->add_option("--lr", command->learning_rate, "learning rate, the largest of the schedule")
-      ->check(CLI::Range(0.0, 1000.0));
-  sub->add_option("--norm", command->norm, "post, pre or none")
+  sub->add_option("--epochs", command->n_epochs, "number of epochs")->check(CLI::Range(1, 1'000'000));
+  sub->add_option("--lr", command->learning_rate, "learning rate at its largest")->check(CLI::Range(0.0, 1000.0));
+  sub->add_option("--norm", command->norm, "place of the norm")
       ->check(cli::one_of({"post", "pre", "none"}))
       ->capture_default_str();
-  auto* quick = sub->add_flag("--quick", command->quick, "shorter training, for a first look");
-  sub->add_flag("--as-published", command->as_published, "the published settings, mistakes included")->excludes(quick);
+  auto* quick = sub->add_flag("--quick", command->quick, "a shorter training");
+  sub->add_flag("--as-published", command->as_published, "use the published settings, mistakes included")
+      ->excludes(quick);
   cli::add_seed_option(*sub, command->seed);
   add_run_options(*sub, command->run);
-  sub->add_flag("--plot", command->output.plot, "the distance of the tracks in characters");
-  sub->add_option("--format", command->output.format, "of what is printed: table, csv or json")
+  sub->add_flag("--plot", command->output.plot, "also draw the distance of the trajectories as text");
+  sub->add_option("--format", command->output.format, "output format")
       ->check(cli::one_of({"table", "csv", "json"}))
       ->capture_default_str();
   sub->callback([command] { run(*command); });

@@ -141,13 +141,13 @@ CLI::Option* add_given(CLI::App* sub, const char* name, std::optional<T>& value,
 }  // namespace
 
 void add_run_options(CLI::App& app, RunOptions& options) {
-  app.add_flag("--resume", options.resume, "continue what the directory has; nothing is done twice");
+  app.add_flag("--resume", options.resume, "continue the trainings in the directory");
   app.add_flag("--monitor", options.monitor,
-               "every epoch, by layer: residual and cosine of states, norms of the gradients of W_Q, W_K, W_V");
-  app.add_option("--threads", options.n_threads, "trainings at a time; each runs on one thread (0: all cores)")
+               "record per epoch and layer: residual and cosine of the states, gradient norms of W_Q, W_K, W_V");
+  app.add_option("--threads", options.n_threads, "trainings at a time, one thread each (default: all cores)")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  app.add_flag("--quiet", options.quiet, "no progress");
+  app.add_flag("-q,--quiet", options.quiet, "print no progress");
 }
 
 std::vector<Trained> run_all(const std::vector<TrainJob>& jobs, const RunOptions& options) {
@@ -172,7 +172,7 @@ std::vector<Trained> run_all(const std::vector<TrainJob>& jobs, const RunOptions
 
 void add_train_command(CLI::App& app) {
   auto command = std::make_shared<TrainCommand>();
-  CLI::App* sub = app.add_subcommand("train", "train a network on a task: sort, hull, memorize or circle");
+  CLI::App* sub = app.add_subcommand("train", "Train a network on a task: sort, hull, memorize or circle");
   sub->footer(
       "Tasks: sort, 8 digits to be put in order; hull, which of 10 points are corners of their convex hull; memorize,\n"
       "random labels of the tokens of 500 sequences; circle, the next of points on a circle. Defaults train well; "
@@ -185,19 +185,20 @@ void add_train_command(CLI::App& app) {
       "  rankfall train sort -o deep --layers 24 --no-attn-skip --monitor\n"
       "  rankfall train memorize -o memory --text text.txt --vocab path/to/bert-base-uncased\n"
       "  rankfall effectiveness sorted");
-  sub->add_option("TASK", command->task, "sort, hull, memorize or circle")
+  sub->add_option("TASK", command->task, "what to learn: sort, hull, memorize or circle")
       ->required()
       ->check(cli::one_of(task_names()));
-  sub->add_option("-o,--output", command->directory, "directory of the checkpoint; of several seeds DIR/seed-N each")
+  sub->add_option("-o,--output", command->directory, "directory for the checkpoint; with several seeds DIR/seed-N")
       ->required()
       ->type_name("DIR");
   add_run_options(*sub, command->run);
   cli::add_seed_option(*sub, command->seed);
-  sub->add_option("--seeds", command->n_seeds, "train so many, with consecutive seeds")
+  sub->add_option("--seeds", command->n_seeds, "number of trainings, with consecutive seeds")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  auto* quick = sub->add_flag("--quick", command->quick, "smaller and shorter, for a first look");
-  sub->add_flag("--as-published", command->as_published, "the published settings, mistakes included")->excludes(quick);
+  auto* quick = sub->add_flag("--quick", command->quick, "a smaller network and a shorter training");
+  sub->add_flag("--as-published", command->as_published, "use the published settings, mistakes included")
+      ->excludes(quick);
   Overrides& given = command->given;
   constexpr const char* kData = "Data";
   constexpr const char* kNetwork = "Network";
@@ -205,34 +206,40 @@ void add_train_command(CLI::App& app) {
   const CLI::Range many(1, 100'000'000);
   add_given(sub, "--train", given.n_train, "training sequences", kData)->check(many);
   add_given(sub, "--eval", given.n_eval, "evaluation sequences", kData)->check(many);
-  add_given(sub, "--tokens", given.n_tokens, "tokens of a sequence", kData)->check(CLI::Range(1, 1'000'000));
-  add_given(sub, "--symbols", given.n_symbols, "digits, or words of the vocabulary", kData)
+  add_given(sub, "--tokens", given.n_tokens, "tokens per sequence", kData)->check(CLI::Range(1, 1'000'000));
+  add_given(sub, "--symbols", given.n_symbols, "number of digits, or size of the vocabulary", kData)
       ->check(CLI::Range(2, 1 << 24));
-  auto* text = add_given(sub, "--text", given.text, "memorize: a text, a sequence a line", kData)->type_name("FILE");
-  add_given(sub, "--vocab", given.tokenizer, "directory of its tokenizer", kData)->type_name("DIR")->needs(text);
-  add_given(sub, "--layers", given.n_blocks, "blocks", kNetwork)->check(CLI::Range(1, 10'000));
-  add_given(sub, "--heads", given.n_heads, "heads", kNetwork)->check(CLI::Range(1, 4096));
+  auto* text =
+      add_given(sub, "--text", given.text, "memorize: text to learn, one sequence per line", kData)->type_name("FILE");
+  add_given(sub, "--vocab", given.tokenizer, "memorize: directory with the tokenizer", kData)
+      ->type_name("DIR")
+      ->needs(text);
+  add_given(sub, "--layers", given.n_blocks, "number of blocks", kNetwork)->check(CLI::Range(1, 10'000));
+  add_given(sub, "--heads", given.n_heads, "number of heads", kNetwork)->check(CLI::Range(1, 4096));
   add_given(sub, "--dim", given.width, "width", kNetwork)->check(CLI::Range(1, 262'144));
-  add_given(sub, "--mlp", given.mlp, "inner width of the MLP; 0: none", kNetwork)->check(CLI::Range(0, 262'144));
-  add_given(sub, "--norm", given.norm, "post, pre or none", kNetwork)->check(cli::one_of({"post", "pre", "none"}));
-  add_given(sub, "--init", given.init, "normal, or published: value and output weights uniform", kNetwork)
+  add_given(sub, "--mlp", given.mlp, "inner width of the MLP; 0 for none", kNetwork)->check(CLI::Range(0, 262'144));
+  add_given(sub, "--norm", given.norm, "place of the norm", kNetwork)->check(cli::one_of({"post", "pre", "none"}));
+  add_given(sub, "--init", given.init, "initial weights: all normal, or published (value and output weights uniform)",
+            kNetwork)
       ->check(cli::one_of({"normal", "published"}));
   add_given(sub, "--init-std", given.init_std, "standard deviation of the drawn weights", kNetwork)
       ->check(CLI::Range(0.0, 1000.0));
-  sub->add_flag("--no-positions", given.no_positions, "tokens without positions")->group(kNetwork);
-  sub->add_flag("--no-attn-skip", given.no_attn_skip, "no skip connection around attention")->group(kNetwork);
-  sub->add_flag("--no-mlp-skip", given.no_mlp_skip, "none around the MLP")->group(kNetwork);
-  add_given(sub, "--epochs", given.n_epochs, "epochs", kTraining)->check(CLI::Range(1, 1'000'000));
-  add_given(sub, "--batch", given.batch, "sequences of a step", kTraining)->check(CLI::Range(1, 1'000'000));
-  add_given(sub, "--lr", given.learning_rate, "learning rate, the largest of the schedule", kTraining)
+  sub->add_flag("--no-positions", given.no_positions, "leave out position embeddings")->group(kNetwork);
+  sub->add_flag("--no-attn-skip", given.no_attn_skip, "leave out the skip connection around attention")
+      ->group(kNetwork);
+  sub->add_flag("--no-mlp-skip", given.no_mlp_skip, "leave out the skip connection around the MLP")->group(kNetwork);
+  add_given(sub, "--epochs", given.n_epochs, "number of epochs", kTraining)->check(CLI::Range(1, 1'000'000));
+  add_given(sub, "--batch", given.batch, "sequences per step", kTraining)->check(CLI::Range(1, 1'000'000));
+  add_given(sub, "--lr", given.learning_rate, "learning rate at its largest", kTraining)
       ->check(CLI::Range(0.0, 1000.0));
-  add_given(sub, "--schedule", given.schedule, "constant, one-cycle, linear or steps", kTraining)
+  add_given(sub, "--schedule", given.schedule, "course of the learning rate", kTraining)
       ->check(cli::one_of({"constant", "one-cycle", "linear", "steps"}));
-  add_given(sub, "--optimiser", given.optimiser, "adamw or adam", kTraining)->check(cli::one_of({"adamw", "adam"}));
+  add_given(sub, "--optimiser", given.optimiser, "optimiser", kTraining)->check(cli::one_of({"adamw", "adam"}));
   add_given(sub, "--weight-decay", given.weight_decay, "weight decay", kTraining)->check(CLI::Range(0.0, 1000.0));
-  add_given(sub, "--dropout", given.dropout, "dropout", kTraining)->check(CLI::Range(0.0, 0.99));
-  add_given(sub, "--clip", given.clip, "largest norm of the gradient; 0: any", kTraining)->check(CLI::Range(0.0, 1e9));
-  sub->add_flag("--no-shuffle", given.no_shuffle, "the same order in every epoch")->group(kTraining);
+  add_given(sub, "--dropout", given.dropout, "dropout probability", kTraining)->check(CLI::Range(0.0, 0.99));
+  add_given(sub, "--clip", given.clip, "clip gradients to this norm; 0 for no limit", kTraining)
+      ->check(CLI::Range(0.0, 1e9));
+  sub->add_flag("--no-shuffle", given.no_shuffle, "keep the order of sequences in every epoch")->group(kTraining);
   sub->callback([command] { run(*command); });
 }
 

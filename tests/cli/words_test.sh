@@ -13,7 +13,9 @@ silent() { expect "$1" test ! -s "$dir/out"; }
 says_nothing_of() { expect "no '$1'" bash -c '! grep -qE -- "$1" "$2"' - "$1" "$dir/err"; }
 
 # Commands.
-check "no command" 2 "no command given" --
+check "no command" 0 --
+expect "lists commands in groups" grep -qx 'Theory' "$dir/out"
+expect "with an example" grep -q '^  Example: rankfall bounds ' "$dir/out"
 check "a mistyped command" 2 "unknown command 'mesure'; did you mean 'measure'\?" -- mesure X
 check "a strange command" 2 "unknown command 'frobnicate'$" -- frobnicate
 check "help" 0 -- help
@@ -23,6 +25,18 @@ expect "the same as --help" cmp -s "$dir/out" "$dir/whole"
 check "help of a command" 0 -- help measure
 "$rankfall" measure --help > "$dir/of_measure"
 expect "the same as its --help" cmp -s "$dir/out" "$dir/of_measure"
+parser='INT|TEXT|FLOAT|UINT|Excludes|Needs:| in \[|\[bert|ENUM'
+for command in measure collapse paths counts bounds audit lowrank effectiveness report capture parity tokens bench doctor reproduce; do
+  "$rankfall" "$command" -h > "$dir/short"
+  "$rankfall" "$command" --help > "$dir/long"
+  expect "$command -h fits a screen" bash -c '[[ $(wc -l < "$1") -le 50 ]]' - "$dir/short"
+  expect "$command --help has no word of the parser" bash -c '! grep -nE "$1" "$2"' - "$parser" "$dir/long"
+  expect "$command --help fits 100 columns" bash -c '! grep -v "^  rankfall" "$1" | grep -qE "^.{101}"' - "$dir/long"
+  for option in $(grep -oE -- '^  (-., )?--[a-z-]+' "$dir/short" | grep -oE -- '--[a-z-]+'); do
+    expect "$command --help has $option, too" grep -q -- "$option" "$dir/long"
+  done
+done
+expect "defaults in words" grep -qE -- '^  --seeds N +repeat with N seeds, from --seed on \(default 1\)$' "$dir/of_measure"
 check "help of a mistyped command" 2 "did you mean 'measure'" -- help mesure
 if [[ -x $(dirname "$rankfall")/rankfall-train ]]; then
   check "help of another program's command" 0 -- help train
@@ -96,7 +110,18 @@ check "an option given twice" 2 "--samples is given twice" -- measure --samples 
 check "a missing file" 2 "FILE is missing: results" -- report
 
 # Models: who names a released one wants its weights.
-check "a released model's name" 2 "hf download openai-community/gpt2 --local-dir gpt2.* gpt2@init is .*untrained" -- measure gpt2
+export HF_HUB_CACHE=$dir/hub
+check "a released model's name" 2 "gpt2: no such directory, and openai-community/gpt2 is not in the hub cache. Trained weights: first run .hf download openai-community/gpt2.. Random weights: gpt2@init" -- measure gpt2
+check "a hub name that is not there" 2 "org/name: no such directory, and not in the hub cache .*first run .hf download org/name" -- measure org/name
+mkdir -p "$HF_HUB_CACHE/models--org--name/snapshots" "$HF_HUB_CACHE/models--org--name/refs"
+cp -r "$families/gpt2" "$HF_HUB_CACHE/models--org--name/snapshots/0123abcd"
+printf 0123abcd > "$HF_HUB_CACHE/models--org--name/refs/main"
+for name in org/name org/name@main org/name@0123; do
+  check "$name in the hub cache" 0 "read from the hub cache, .*/snapshots/0123abcd" -- measure "$name" --ids "$families/gpt2/input.safetensors"
+done
+check "its architecture with random weights" 0 -- measure org/name@init --samples 2 --tokens 5
+check "a revision that is not there" 2 "has no revision v9; found 0123abcd" -- measure org/name@v9
+unset HF_HUB_CACHE
 check "a mistyped preset" 2 "did you mean 'bert-base@init'" -- measure brt-base@init
 
 # A trained model on random inputs, and what the numbers are about.
