@@ -339,7 +339,7 @@ if [[ -x $(dirname "$rankfall")/rankfall-train ]]; then
   check "train on no text" 3 "" -- train memorize -o "$dir/memory2" --quick --quiet --text "$dir/none" --vocab "$dir"
   check "circle" 0 -- circle -o "$dir/circle" --quick --epochs 2 --dim 8 --steps 5 --quiet
   expect "tracks as rows" grep -q ',track.x,' "$dir/circle/circle.csv"
-  check "circle on a page" 0 -- report "$dir/circle/circle.json" -o "$dir/circle.html" --quiet
+  check "circle on a page" 0 -- report "$dir/circle/circle.json" -o "$dir/circle.html"
   names=$(awk -F, 'NR == 1 { while ($(++c) != "metric"); next } { print $c }' "$dir/circle/circle.csv" | sort -u)
   expect "several metrics" test "$(wc -l <<< "$names")" -gt 5
   for name in $names; do
