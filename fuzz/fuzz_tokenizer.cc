@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "fuzz_check.h"
+#include "io/utf8.h"
 #include "text/bert_words.h"
 #include "text/byte_pair.h"
 #include "text/sentencepiece_model.h"
@@ -33,8 +34,7 @@ void check_words(const BertWords& words, std::string_view text) {
 
 void wordpiece(std::string_view rest) {
   Vocabulary vocabulary = read_vocabulary_lines(next_part(rest), "fuzz");
-  std::size_t n_replaced = 0;
-  const std::string text = replace_invalid(rest, n_replaced);
+  const std::string text = valid_utf8(rest);
   const BertWords words({});
   check_words(words, text);
   check_words(BertWords({.clean = false, .cjk = false, .lower = false, .strip_accents = false}), text);
@@ -71,18 +71,16 @@ void sentencepiece(std::string_view rest) {
                                          .strip_accents = true,
                                          .lower = true,
                                          .split_digit_commas = true});
-  std::size_t n_replaced = 0;
   Pieces out;
   out.with_texts = true;
-  model->encode(replace_invalid(rest, n_replaced), out);
+  model->encode(valid_utf8(rest), out);
   FUZZ_CHECK(out.texts.size() == out.ids.size());
 }
 
 void fast(std::string_view rest) {
   const TokenizerParts parts = parse_tokenizer_json(next_part(rest), "fuzz");
-  std::size_t n_replaced = 0;
   Pieces out;
-  encode_text(parts, replace_invalid(rest, n_replaced), out);
+  encode_text(parts, valid_utf8(rest), out);
 }
 
 }  // namespace

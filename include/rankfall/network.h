@@ -51,7 +51,7 @@ struct TensorSlice {
 // y = x w^T + b, w: [out, in].
 struct Linear {
   TensorSlice w;
-  std::optional<TensorSlice> b;
+  std::optional<TensorSlice> b = {};
 
   Index n_out() const { return w.transposed ? w.cols : w.rows; }
   Index n_in() const { return w.transposed ? w.rows : w.cols; }
@@ -63,7 +63,7 @@ struct Norm {
   enum class Kind { kLayer, kRms };
   Kind kind = Kind::kLayer;
   double eps = 1e-12;
-  std::optional<TensorSlice> gain, bias;
+  std::optional<TensorSlice> gain = {}, bias = {};
 };
 
 // kGelu is x Phi(x) with erf; kGeluTanh its tanh approximation ("gelu_new").
@@ -165,7 +165,7 @@ struct Attention {
 struct Mlp {
   Activation act = Activation::kGelu;
   Linear up, down;
-  std::optional<Linear> gate;
+  std::optional<Linear> gate = {};
 };
 
 // act(x): what remains of ALBERT's MLP in the published experiments.
@@ -178,7 +178,7 @@ using Function = std::variant<Attention, Mlp, Elementwise>;
 // y = post(skip * x + branch * f(pre(x))).
 struct SubLayer {
   Function f;
-  std::optional<Norm> pre, post;
+  std::optional<Norm> pre = {}, post = {};
   double skip = 1, branch = 1;
   Index block = 0;  // a hidden state is complete after a block's last sub-layer
 };
@@ -187,9 +187,9 @@ struct SubLayer {
 // (RoBERTa) only other tokens count as positions, and padding is at row position_offset - 1.
 struct TokenInput {
   TensorSlice words;
-  std::optional<TensorSlice> positions, segments;
+  std::optional<TensorSlice> positions = {}, segments = {};
   Index position_offset = 0;
-  std::optional<std::int32_t> padding_id;
+  std::optional<std::int32_t> padding_id = {};
 };
 
 // Real features, n x n_features, given by the sample.

@@ -119,26 +119,26 @@ class Prose {
 
 // One value of a result; tidy data. Absent fields are null in JSON and empty in CSV. An empty string is absent.
 struct Row {
-  std::string model, variant;
-  std::optional<Index> layer;  // hidden state 0..L; with `head`, the block 0..L-1
-  std::optional<Index> head;
-  std::string metric;
-  std::optional<double> mean;  // absent when there is no finite value
-  std::optional<double> std;   // unbiased; absent for n = 1
-  std::optional<Index> n;
-  std::optional<std::uint64_t> seed;
-  std::optional<Index> sample, length;
-  std::optional<Origin> origin;
-  std::optional<Heads> path;
-  std::optional<Index> step;
-  std::string kind, claim;
-  std::optional<Index> tokens, k;
+  std::string model = {}, variant = {};
+  std::optional<Index> layer = {};  // hidden state 0..L; with `head`, the block 0..L-1
+  std::optional<Index> head = {};
+  std::string metric = {};
+  std::optional<double> mean = {};  // absent when there is no finite value
+  std::optional<double> std = {};   // unbiased; absent for n = 1
+  std::optional<Index> n = {};
+  std::optional<std::uint64_t> seed = {};
+  std::optional<Index> sample = {}, length = {};
+  std::optional<Origin> origin = {};
+  std::optional<Heads> path = {};
+  std::optional<Index> step = {};
+  std::string kind = {}, claim = {};
+  std::optional<Index> tokens = {}, k = {};
   Basis basis = Basis::kNone;
   Status status = Status::kNone;  // what became of it
   Reason reason = Reason::kNone;  // why it does not apply
-  std::string text;               // a piece of a text
-  Prose verdict;                  // the same in words, for people only
-  std::string exact;              // a decimal string, for integers above 2^53
+  std::string text = {};          // a piece of a text
+  Prose verdict = {};             // the same in words, for people only
+  std::string exact = {};         // a decimal string, for integers above 2^53
 };
 
 using ManifestValue = std::variant<std::string, std::int64_t, double, bool, std::vector<std::string>>;

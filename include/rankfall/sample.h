@@ -32,9 +32,9 @@ struct HiddenState {
 struct Sample {
   std::variant<TokenIds, Features, Pixels, HiddenState> content;
   // 1 for a real token, 0 for padding; empty: all real. Padding is not attended to and takes part in no statistic.
-  std::vector<std::uint8_t> valid;
+  std::vector<std::uint8_t> valid = {};
   // Segment of each token; empty: segment 0 for all, and for XLNet no segment term.
-  std::vector<std::int32_t> segments;
+  std::vector<std::int32_t> segments = {};
 
   RANKFALL_API Index n_tokens() const;
 };

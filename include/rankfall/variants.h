@@ -12,9 +12,9 @@ namespace rankfall {
 
 // Another kind of attention in place of a network's own (docs/math.md): other weights, or fewer keys.
 struct AttentionChoice {
-  std::string name;  // as a command line gives it
-  std::optional<AttentionWeights> weights;
-  std::optional<Mask> mask;  // its causality is the network's
+  std::string name = {};  // as a command line gives it
+  std::optional<AttentionWeights> weights = {};
+  std::optional<Mask> mask = {};  // its causality is the network's
 };
 
 // `text` is KIND or KIND:KEY=VALUE,...:

@@ -1,22 +1,39 @@
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include <rankfall/error.h>
 
-// The two errors that most code throws, by short names.
+// The errors that code throws, by short names: a text, or a format and what it is filled with.
 
 namespace rankfall {
 
 inline Error input_error(const std::string& text) { return Error(ErrorKind::kInput, text); }
-inline Error input_error(std::string_view where, const std::string& problem) {
-  return Error(ErrorKind::kInput, std::string(where) + ": " + problem);
+template <class... Args>
+Error input_error(fmt::format_string<Args...> format, Args&&... args) {
+  return input_error(fmt::format(format, std::forward<Args>(args)...));
 }
 
 inline Error usage_error(const std::string& text) { return Error(ErrorKind::kUsage, text); }
-inline Error usage_error(std::string_view where, const std::string& problem) {
-  return Error(ErrorKind::kUsage, std::string(where) + ": " + problem);
+template <class... Args>
+Error usage_error(fmt::format_string<Args...> format, Args&&... args) {
+  return usage_error(fmt::format(format, std::forward<Args>(args)...));
+}
+// A place and what is wrong there. A literal is never the place: it is a format.
+template <std::same_as<std::string_view> Where>
+Error usage_error(Where where, std::string problem) {
+  return usage_error("{}: {}", where, problem);
+}
+
+inline Error numerical_error(const std::string& text) { return Error(ErrorKind::kNumerical, text); }
+template <class... Args>
+Error numerical_error(fmt::format_string<Args...> format, Args&&... args) {
+  return numerical_error(fmt::format(format, std::forward<Args>(args)...));
 }
 
 }  // namespace rankfall

@@ -84,7 +84,7 @@ void fill(RandomKey key, Index first, std::span<T> out, const Make& make) {
   Index skip = first % per_block;
   while (!out.empty()) {
     philox(key.value, static_cast<std::uint64_t>(block), batch);
-    const Index n = std::min(kSize - skip, static_cast<Index>(out.size()));
+    const Index n = std::min(kSize - skip, std::ssize(out));
     if (n == kSize) {
       make(batch, out.data());
     } else {

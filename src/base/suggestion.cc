@@ -1,9 +1,6 @@
 #include "base/suggestion.h"
 
 #include <algorithm>
-#include <cstddef>
-
-#include "base/edit_distance.h"
 
 namespace rankfall {
 namespace {

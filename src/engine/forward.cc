@@ -1,6 +1,5 @@
 #include "engine/forward_impl.h"
 #include "network/attention/kind.h"
-#include <rankfall/forward.h>
 
 namespace rankfall {
 
@@ -15,7 +14,7 @@ template RANKFALL_API std::vector<Matrix<double>> apply_head(const Network&, con
 
 namespace {
 
-double product(Index n_tokens, const Linear& f) {
+double linear_flops(Index n_tokens, const Linear& f) {
   return 2.0 * static_cast<double>(n_tokens) * static_cast<double>(f.n_in()) * static_cast<double>(f.n_out());
 }
 
@@ -23,7 +22,7 @@ double flops(const Attention& a, Index n) {
   const double tokens = static_cast<double>(n);
   const double width = static_cast<double>(a.n_heads * a.d_head);
   const bool relative = std::holds_alternative<XlnetPositions>(a.positions);
-  const double linear = product(n, a.q) + product(n, a.k) + product(n, a.v) + product(n, a.o);
+  const double linear = linear_flops(n, a.q) + linear_flops(n, a.k) + linear_flops(n, a.v) + linear_flops(n, a.o);
   const AttentionKind& kind = kind_of(a.weights);
   if (!kind.is_low_rank) return linear + (relative ? 8.0 : 4.0) * tokens * tokens * width;
   // Two thin products make the weights, two apply them.
@@ -32,7 +31,7 @@ double flops(const Attention& a, Index n) {
 }
 
 double flops(const Mlp& m, Index n) {
-  return product(n, m.up) + product(n, m.down) + (m.gate ? product(n, *m.gate) : 0.0);
+  return linear_flops(n, m.up) + linear_flops(n, m.down) + (m.gate ? linear_flops(n, *m.gate) : 0.0);
 }
 
 double flops(const Elementwise&, Index n) { return static_cast<double>(n); }

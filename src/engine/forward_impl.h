@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
 #include "engine/dense/dense_impl.h"
 #include "engine/input_map_impl.h"
 #include "engine/run.h"
@@ -23,7 +24,7 @@ std::vector<Matrix<T>> input_states(const Network& network, const WeightSource& 
   for (const Sample& sample : samples) check_sample(network, sample);
   const LayerWeights<T> stages(stage_slices(network.input), network.tensors, weights);
   std::vector<Matrix<T>> states(samples.size());
-  parallel_for(static_cast<Index>(samples.size()), [&](Index s) {
+  parallel_for(std::ssize(samples), [&](Index s) {
     const auto i = static_cast<std::size_t>(s);
     states[i] = input_state<T>(network, weights, stages, samples[i]);
   });
@@ -44,7 +45,7 @@ void run_samples(const Network& network, const WeightSource& weights, std::span<
   run<D>(network, weights, states, domains, longest(samples), options);
   if (!network.final_norm) return;
   const LayerWeights<typename D::Scalar> norm_weights(slices_of(*network.final_norm), network.tensors, weights);
-  parallel_for(static_cast<Index>(samples.size()), [&](Index s) {
+  parallel_for(std::ssize(samples), [&](Index s) {
     const auto i = static_cast<std::size_t>(s);
     states[i] = domains[i].norm_with(norm_weights, *network.final_norm, NormPlace::kFinal, std::move(states[i]));
     if (network.final_norm_in_state) domains[i].hidden(network.sizes.n_blocks, states[i]);
@@ -54,7 +55,7 @@ void run_samples(const Network& network, const WeightSource& weights, std::span<
 
 inline void check_observers(std::size_t n_observers, std::size_t n_samples) {
   if (n_observers == 0 || n_observers == n_samples) return;
-  throw Error(ErrorKind::kUsage, fmt::format("{} observers for {} samples", n_observers, n_samples));
+  throw usage_error("{} observers for {} samples", n_observers, n_samples);
 }
 
 template <class T>
@@ -70,11 +71,11 @@ std::vector<Matrix<T>> forward(const Network& network, const WeightSource& weigh
 template <class T>
 std::vector<Matrix<T>> apply_head(const Network& network, const WeightSource& weights,
                                   std::span<const Matrix<T>> last_states) {
-  if (!network.head) throw Error(ErrorKind::kUsage, fmt::format("the {} network has no head", network.family));
+  if (!network.head) throw usage_error("the {} network has no head", network.family);
   const BlasThreads one_blas_thread(1);
   const LayerWeights<T> head(slices_of(*network.head), network.tensors, weights);
   std::vector<Matrix<T>> outputs(last_states.size());
-  parallel_for(static_cast<Index>(last_states.size()), [&](Index s) {
+  parallel_for(std::ssize(last_states), [&](Index s) {
     const auto i = static_cast<std::size_t>(s);
     outputs[i] = linear<T>(last_states[i], head.matrix(network.head->w), head.vector(network.head->b));
   });

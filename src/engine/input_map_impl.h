@@ -23,7 +23,7 @@ template <class T>
 Matrix<T> source_state(const Network& network, const WeightSource& source, const TokenInput& input,
                        const Sample& sample) {
   const TokenIds& ids = std::get<TokenIds>(sample.content);
-  const Index n = static_cast<Index>(ids.size());
+  const Index n = std::ssize(ids);
   Matrix<T> x = Matrix<T>::Zero(n, input.words.cols);
   add_table_rows<T>(
       input.words, network, source, [&](Index i) { return Index{ids[static_cast<std::size_t>(i)]}; }, x);

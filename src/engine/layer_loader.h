@@ -47,7 +47,7 @@ class LayerLoader {
       if (is_low_rank(attention->weights)) draw(*attention, next);
     }
     current_ = std::move(next);
-    if (index + 1 < static_cast<Index>(network_.layers.size())) prefetch(index + 1);
+    if (index + 1 < std::ssize(network_.layers)) prefetch(index + 1);
     return current_;
   }
 

@@ -48,27 +48,23 @@ void collect(const Mlp& mlp, std::vector<TensorSlice>& out) {
 
 void collect(const Elementwise&, std::vector<TensorSlice>&) {}
 
-}  // namespace
-
-std::vector<TensorSlice> slices_of(const SubLayer& layer) {
-  std::vector<TensorSlice> out;
+void collect(const SubLayer& layer, std::vector<TensorSlice>& out) {
   if (layer.pre) collect(*layer.pre, out);
   std::visit([&](const auto& f) { collect(f, out); }, layer.f);
   if (layer.post) collect(*layer.post, out);
+}
+
+std::vector<TensorSlice> collected(const auto& part) {
+  std::vector<TensorSlice> out;
+  collect(part, out);
   return out;
 }
 
-std::vector<TensorSlice> slices_of(const Linear& linear) {
-  std::vector<TensorSlice> out;
-  collect(linear, out);
-  return out;
-}
+}  // namespace
 
-std::vector<TensorSlice> slices_of(const Norm& norm) {
-  std::vector<TensorSlice> out;
-  collect(norm, out);
-  return out;
-}
+std::vector<TensorSlice> slices_of(const SubLayer& layer) { return collected(layer); }
+std::vector<TensorSlice> slices_of(const Linear& linear) { return collected(linear); }
+std::vector<TensorSlice> slices_of(const Norm& norm) { return collected(norm); }
 
 template LoadedSlice<float> load_slice(const TensorSlice&, const std::vector<TensorSpec>&, const WeightSource&);
 template LoadedSlice<double> load_slice(const TensorSlice&, const std::vector<TensorSpec>&, const WeightSource&);

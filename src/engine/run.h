@@ -1,7 +1,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "engine/layer_loader.h"
 #include "engine/step.h"
@@ -20,7 +19,7 @@ template <Domain D>
 void run(const Network& network, const WeightSource& source, std::span<typename D::State> states, std::span<D> domains,
          Index max_tokens, const ForwardOptions& options) {
   LayerLoader<typename D::Scalar> loader(network, source, max_tokens);
-  const Index n_samples = static_cast<Index>(states.size());
+  const Index n_samples = std::ssize(states);
   double total = 0;
   for (const SubLayer& layer : network.layers) total += flops_of(layer, max_tokens);
   double done = 0;
@@ -39,7 +38,7 @@ void run(const Network& network, const WeightSource& source, std::span<typename 
 
   finished(0);
   Index block = 0;
-  for (Index l = 0; l < static_cast<Index>(network.layers.size()); ++l) {
+  for (Index l = 0; l < std::ssize(network.layers); ++l) {
     const auto& loaded = loader.load(l);
     for (; block < loaded.layer->block; ++block) finished(block + 1);
     each([&](D& d, typename D::State& x) {

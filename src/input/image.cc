@@ -7,20 +7,18 @@
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
 #include <png.h>
 #include <turbojpeg.h>
 
 #include "base/errors.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
 
 void check_size(Index width, Index height, std::string_view where) {
   if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide || width * height > kMaxImagePixels) {
-    throw input_error(where, fmt::format("an image of {} x {} pixels, expected at most {} a side and {} in all", width,
-                                         height, kMaxImageSide, kMaxImagePixels));
+    throw input_error("{}: an image of {} x {} pixels, expected at most {} a side and {} in all", where, width, height,
+                      kMaxImageSide, kMaxImagePixels);
   }
 }
 
@@ -92,7 +90,7 @@ Image decode_png(std::span<const std::byte> bytes, std::string_view where) {
   if (!reading.info) throw std::bad_alloc();
   const bool done = read_png(reading);
   if (reading.too_large) check_size(reading.image.width, reading.image.height, where);
-  if (!done) throw input_error(where, fmt::format("a damaged PNG image: {}", reading.problem));
+  if (!done) throw input_error("{}: a damaged PNG image: {}", where, reading.problem);
   return std::move(reading.image);
 }
 
@@ -102,7 +100,7 @@ Image decode_jpeg(std::span<const std::byte> bytes, std::string_view where) {
   const std::unique_ptr<void, int (*)(tjhandle)> jpeg(tjInitDecompress(), tjDestroy);
   if (!jpeg) throw std::bad_alloc();
   const auto fail = [&]() -> Error {
-    return input_error(where, fmt::format("a damaged JPEG image: {}", tjGetErrorStr2(jpeg.get())));
+    return input_error("{}: a damaged JPEG image: {}", where, tjGetErrorStr2(jpeg.get()));
   };
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   int width = 0;
@@ -112,7 +110,7 @@ Image decode_jpeg(std::span<const std::byte> bytes, std::string_view where) {
   if (tjDecompressHeader3(jpeg.get(), data, bytes.size(), &width, &height, &sampling, &colours) != 0) throw fail();
   check_size(width, height, where);
   if (colours == TJCS_CMYK || colours == TJCS_YCCK)
-    throw input_error(where, "a JPEG image in CMYK, expected RGB or grey");
+    throw input_error("{}: a JPEG image in CMYK, expected RGB or grey", where);
   Image image{width, height,
               std::vector<std::uint8_t>(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3)};
   constexpr int kFlags = TJFLAG_ACCURATEDCT | TJFLAG_LIMITSCANS;
@@ -217,7 +215,7 @@ bool looks_like_jpeg(std::span<const std::byte> bytes) { return starts_with(byte
 Image decode_image(std::span<const std::byte> bytes, std::string_view where) {
   if (looks_like_png(bytes)) return decode_png(bytes, where);
   if (looks_like_jpeg(bytes)) return decode_jpeg(bytes, where);
-  throw input_error(where, "is neither PNG nor JPEG");
+  throw input_error("{}: is neither PNG nor JPEG", where);
 }
 
 Image resize(const Image& image, Index width, Index height, Resample resample) {

@@ -12,7 +12,6 @@
 #include "io/json_file.h"
 #include "io/mapped_file.h"
 #include "network/config.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -64,19 +63,11 @@ Preprocessing read_preprocessing(const std::string& directory, Index image_side)
   const Config config(read_json_file(path), path.string(), ErrorKind::kInput);
   out.resize = config.flag("do_resize", true);
   read_size(config, out);
-  switch (config.integer("resample", 0, 5, 2)) {
-    case 0:
-      out.resample = Resample::kNearest;
-      break;
-    case 2:
-      out.resample = Resample::kBilinear;
-      break;
-    case 3:
-      out.resample = Resample::kBicubic;
-      break;
-    default:
-      config.fail("'resample' is not 0 (nearest), 2 (bilinear) or 3 (bicubic)");
+  const Index resample = config.integer("resample", 0, 5, 2);
+  if (resample != 0 && resample != 2 && resample != 3) {
+    config.fail("'resample' is not 0 (nearest), 2 (bilinear) or 3 (bicubic)");
   }
+  out.resample = resample == 0 ? Resample::kNearest : resample == 2 ? Resample::kBilinear : Resample::kBicubic;
   read_crop(config, out);
   out.factor = config.flag("do_rescale", true) ? config.number("rescale_factor", 1e-9, 1e9, 1.0 / 255) : 1;
   if (config.flag("do_normalize", true)) {
@@ -112,13 +103,13 @@ void check_preprocessed(const Image& image, const Preprocessing& p, Index side, 
   const ImageSize size = resized_size(image, p);
   const bool crops = p.crop_width > 0;
   if (crops && (p.crop_width > size.width || p.crop_height > size.height)) {
-    throw input_error(fmt::format("{}: {} x {} pixels, from which {} x {} cannot be cut", where, size.width,
-                                  size.height, p.crop_width, p.crop_height));
+    throw input_error("{}: {} x {} pixels, from which {} x {} cannot be cut", where, size.width, size.height,
+                      p.crop_width, p.crop_height);
   }
   const ImageSize last = crops ? ImageSize{p.crop_width, p.crop_height} : size;
   if (last.width != side || last.height != side) {
-    throw input_error(fmt::format("{}: {} x {} pixels after preprocessing, expected {} x {}", where, last.width,
-                                  last.height, side, side));
+    throw input_error("{}: {} x {} pixels after preprocessing, expected {} x {}", where, last.width, last.height, side,
+                      side);
   }
 }
 
@@ -128,7 +119,7 @@ Image resized(const Image& image, const Preprocessing& p, const std::string& whe
   try {
     return resize(image, size.width, size.height, p.resample);
   } catch (const Error& error) {
-    throw input_error(where, error.what());
+    throw input_error("{}: {}", where, error.what());
   }
 }
 
@@ -153,16 +144,15 @@ bool is_image(const std::string& path) {
 
 Inputs image_inputs(const Network& network, const InputOptions& options) {
   const auto* patches = std::get_if<PatchInput>(&network.input.source);
-  if (!patches) throw Error(ErrorKind::kUsage, "InputOptions::pixels: the model takes no images");
+  if (!patches) throw usage_error("InputOptions::pixels: the model takes no images");
   if (patches->channels != 3) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("InputOptions::pixels: the model takes {} channels; image files have 3, give a tensor",
-                            patches->channels));
+    throw usage_error("InputOptions::pixels: the model takes {} channels; image files have 3, give a tensor",
+                      patches->channels);
   }
   const Preprocessing preprocessing = read_preprocessing(options.tokenizer, patches->image);
   Inputs inputs;
   inputs.source = fmt::format("{}", fmt::join(options.pixels, ", "));
-  const auto n_wanted = static_cast<std::size_t>(options.n_samples.value_or(static_cast<Index>(options.pixels.size())));
+  const auto n_wanted = static_cast<std::size_t>(options.n_samples.value_or(std::ssize(options.pixels)));
   for (const std::string& path : options.pixels) {
     if (inputs.samples.size() == n_wanted) break;
     const auto file = MappedFile::open(path);
@@ -177,9 +167,7 @@ Inputs image_inputs(const Network& network, const InputOptions& options) {
         values(c, i) = (level * preprocessing.factor - preprocessing.mean[at]) / preprocessing.std[at];
       }
     }
-    Sample sample;
-    sample.content = Pixels{std::move(values), patches->n_tokens()};
-    inputs.samples.push_back(std::move(sample));
+    inputs.samples.push_back({Pixels{std::move(values), patches->n_tokens()}});
   }
   return inputs;
 }

@@ -14,7 +14,6 @@
 #include "input/text_inputs.h"
 #include "io/array_file.h"
 #include "io/dtype.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -26,13 +25,13 @@ std::string sample_text(const ArrayFile& file, std::size_t i) { return fmt::form
 // Integers that fit 32 bits.
 std::vector<std::int32_t> small_integers(const Array& array, const std::string& where, const char* what) {
   if (!is_integer(array.dtype)) {
-    throw input_error(fmt::format("{}: {} of type {}, expected whole numbers", where, what, dtype_name(array.dtype)));
+    throw input_error("{}: {} of type {}, expected whole numbers", where, what, dtype_name(array.dtype));
   }
   const std::vector<std::int64_t> wide = read_integers(array.dtype, array.bytes);
   std::vector<std::int32_t> values(wide.size());
   for (std::size_t i = 0; i < wide.size(); ++i) {
     if (wide[i] < std::numeric_limits<std::int32_t>::min() || wide[i] > std::numeric_limits<std::int32_t>::max()) {
-      throw input_error(fmt::format("{}: {} {} at position {}, far beyond any vocabulary", where, what, wide[i], i));
+      throw input_error("{}: {} {} at position {}, far beyond any vocabulary", where, what, wide[i], i);
     }
     values[i] = static_cast<std::int32_t>(wide[i]);
   }
@@ -41,7 +40,7 @@ std::vector<std::int32_t> small_integers(const Array& array, const std::string& 
 
 // Finite reals as rows x (the rest).
 Matrix<double> reals(const Array& array, const std::string& where) {
-  if (array.bytes.empty()) throw input_error(fmt::format("{}: shape {}: it is empty", where, shape_text(array.shape)));
+  if (array.bytes.empty()) throw input_error("{}: shape {}: it is empty", where, shape_text(array.shape));
   const Index rows = array.shape[0];
   Index cols = 1;
   for (std::size_t i = 1; i < array.shape.size(); ++i) cols *= array.shape[i];
@@ -50,8 +49,7 @@ Matrix<double> reals(const Array& array, const std::string& where) {
   for (Index i = 0; i < rows; ++i) {
     for (Index j = 0; j < cols; ++j) {
       if (!std::isfinite(values(i, j))) {
-        throw input_error(
-            fmt::format("{}: {} at row {}, column {}, expected finite numbers", where, values(i, j), i, j));
+        throw input_error("{}: {} at row {}, column {}, expected finite numbers", where, values(i, j), i, j);
       }
     }
   }
@@ -62,7 +60,7 @@ Matrix<double> reals(const Array& array, const std::string& where) {
 SampleArrays beside(const ArrayFile& file, const char* name, std::size_t n_samples) {
   SampleArrays arrays = file.samples_if_present(name, 1);
   if (!arrays.empty() && arrays.size() != n_samples) {
-    throw input_error(fmt::format("{}: {} samples, but '{}' has {}", file.where(), n_samples, name, arrays.size()));
+    throw input_error("{}: {} samples, but '{}' has {}", file.where(), n_samples, name, arrays.size());
   }
   return arrays;
 }
@@ -78,54 +76,50 @@ void read_mask(const SampleArrays& masks, std::size_t i, const std::string& wher
   for (const std::int32_t m : small_integers(masks[i], where, "mask")) sample.valid.push_back(m != 0 ? 1 : 0);
 }
 
-SampleReader read_ids(const ArrayFile& file) {
-  const SampleArrays arrays = file.samples("input_ids", 1);
-  const SampleArrays segments = beside(file, "token_type_ids", arrays.size());
+// The array called `name`, content_of(array, where) of each sample; with masks and, of ids, segments beside it.
+SampleReader read_arrays(const ArrayFile& file, std::string_view name, std::size_t rank, const auto& content_of) {
+  const SampleArrays arrays = file.samples(name, rank);
+  const SampleArrays segments = rank == 1 ? beside(file, "token_type_ids", arrays.size()) : SampleArrays();
   const SampleArrays masks = beside(file, "attention_mask", arrays.size());
   return {arrays.size(), [=, &file](std::size_t i) {
             const std::string where = sample_text(file, i);
-            Sample sample;
-            sample.content = small_integers(arrays[i], where, "token id");
+            Sample sample{content_of(arrays[i], where)};
             if (!segments.empty()) sample.segments = small_integers(segments[i], where, "segment");
             read_mask(masks, i, where, sample);
             return sample;
           }};
 }
 
+SampleReader read_ids(const ArrayFile& file) {
+  return read_arrays(file, "input_ids", 1, [](const Array& array, const std::string& where) {
+    return small_integers(array, where, "token id");
+  });
+}
+
 // A matrix per sample, as Features or HiddenState.
 template <class Content>
 SampleReader read_matrices(const ArrayFile& file, std::string_view name) {
-  const SampleArrays arrays = file.samples(name, 2);
-  const SampleArrays masks = beside(file, "attention_mask", arrays.size());
-  return {arrays.size(), [=, &file](std::size_t i) {
-            const std::string where = sample_text(file, i);
-            Sample sample;
-            read_mask(masks, i, where, sample);
-            sample.content = Content{reals(arrays[i], where)};
-            return sample;
-          }};
+  return read_arrays(file, name, 2,
+                     [](const Array& array, const std::string& where) { return Content{reals(array, where)}; });
 }
 
 SampleReader read_pixels(const ArrayFile& file, const Network& network) {
   const auto* patches = std::get_if<PatchInput>(&network.input.source);
   const SampleArrays arrays = file.samples("pixel_values", 3);
-  return {
-      arrays.size(), [=, &file](std::size_t i) {
-        const std::string where = sample_text(file, i);
-        const Array array = arrays[i];
-        if (is_integer(array.dtype)) {
-          throw input_error(
-              fmt::format("{}: pixels of type {}, expected real ones, scaled and normalised as the model wants them",
-                          where, dtype_name(array.dtype)));
-        }
-        if (patches && (array.shape[1] != patches->image || array.shape[2] != patches->image)) {
-          throw input_error(fmt::format("{}: an image of shape {}, expected [{}, {}, {}]", where,
-                                        shape_text(array.shape), patches->channels, patches->image, patches->image));
-        }
-        Sample sample;
-        sample.content = Pixels{reals(array, where), patches ? patches->n_tokens() : 0};
-        return sample;
-      }};
+  return {arrays.size(), [=, &file](std::size_t i) {
+            const std::string where = sample_text(file, i);
+            const Array array = arrays[i];
+            if (is_integer(array.dtype)) {
+              throw input_error(
+                  "{}: pixels of type {}, expected real ones, scaled and normalised as the model wants them", where,
+                  dtype_name(array.dtype));
+            }
+            if (patches && (array.shape[1] != patches->image || array.shape[2] != patches->image)) {
+              throw input_error("{}: an image of shape {}, expected [{}, {}, {}]", where, shape_text(array.shape),
+                                patches->channels, patches->image, patches->image);
+            }
+            return Sample{Pixels{reals(array, where), patches ? patches->n_tokens() : 0}};
+          }};
 }
 
 // The first n tokens.
@@ -144,8 +138,8 @@ void check_beside(const Sample& sample, std::size_t i, const std::string& where)
   const auto n = static_cast<std::size_t>(sample.n_tokens());
   const auto fits = [&](std::size_t size) { return size == 0 || size == n; };
   if (!fits(sample.valid.size()) || !fits(sample.segments.size())) {
-    throw input_error(fmt::format("{}: sample {}: {} tokens with {} entries of the mask and {} of the segments", where,
-                                  i, n, sample.valid.size(), sample.segments.size()));
+    throw input_error("{}: sample {}: {} tokens with {} entries of the mask and {} of the segments", where, i, n,
+                      sample.valid.size(), sample.segments.size());
   }
 }
 
@@ -154,14 +148,14 @@ void check_each(const Network& network, const std::vector<Sample>& samples, cons
     try {
       check_sample(network, samples[i]);
     } catch (const Error& error) {
-      throw input_error(fmt::format("{}: sample {}: {}", where, i, error.what()));
+      throw input_error("{}: sample {}: {}", where, i, error.what());
     }
   }
 }
 
 // Reads no more samples than are wanted. With a length, longer ones are truncated and shorter ones skipped.
 void take_samples(const SampleReader& reader, const InputOptions& options, const std::string& where, Inputs& inputs) {
-  if (reader.n_samples == 0) throw input_error(where, "no samples");
+  if (reader.n_samples == 0) throw input_error("{}: no samples", where);
   const auto n_wanted = static_cast<std::size_t>(options.n_samples.value_or(std::numeric_limits<Index>::max()));
   const std::optional<Index> length = options.pixels.empty() ? options.n_tokens : std::nullopt;
   std::size_t n_skipped = 0;
@@ -177,7 +171,7 @@ void take_samples(const SampleReader& reader, const InputOptions& options, const
     inputs.samples.push_back(std::move(sample));
   }
   if (inputs.samples.empty()) {
-    throw input_error(where, fmt::format("none of {} samples has {} tokens (InputOptions::n_tokens)", n_read, *length));
+    throw input_error("{}: none of {} samples has {} tokens (InputOptions::n_tokens)", where, n_read, *length);
   }
   if (n_skipped > 0) {
     inputs.notes.push_back(
@@ -237,7 +231,7 @@ InputSize random_size(const Network& network, const InputOptions& options) {
 }
 
 InputSize size_of(std::span<const Sample> samples) {
-  InputSize size{static_cast<Index>(samples.size()), 0};
+  InputSize size{std::ssize(samples), 0};
   for (const Sample& sample : samples) size.n_tokens = std::max(size.n_tokens, sample.n_tokens());
   size.shortest = size.n_tokens;
   for (const Sample& sample : samples) size.shortest = std::min(size.shortest, sample.n_tokens());
@@ -250,20 +244,17 @@ std::string tokens_text(const InputSize& size) {
 }
 
 Inputs open_inputs(const Network& network, const InputOptions& options, std::uint64_t seed) {
-  if (options.n_samples.value_or(1) < 1) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} samples; expected at least 1", *options.n_samples));
-  }
+  if (options.n_samples.value_or(1) < 1) throw usage_error("{} samples; expected at least 1", *options.n_samples);
   if (!options.from_file()) return random_inputs(network, options, seed);
   const int n_kinds = int{!options.text.empty()} + int{!options.ids.empty()} + int{!options.features.empty()} +
                       int{!options.hidden.empty()} + int{!options.pixels.empty()};
   if (n_kinds > 1) {
-    throw Error(ErrorKind::kUsage,
-                "more than one of text, ids, features, hidden states and pixels; expected one kind of input");
+    throw usage_error("more than one of text, ids, features, hidden states and pixels; expected one kind of input");
   }
   if (!options.text.empty()) return text_inputs(network, options);
   if (!options.pixels.empty() && is_image(options.pixels[0])) return image_inputs(network, options);
   if (options.pixels.size() > 1) {
-    throw input_error(fmt::format("{}: is no PNG or JPEG image; of pixel tensors one file is read", options.pixels[0]));
+    throw input_error("{}: is no PNG or JPEG image; of pixel tensors one file is read", options.pixels[0]);
   }
   Inputs inputs;
   inputs.source = options.ids + options.features + options.hidden + (options.pixels.empty() ? "" : options.pixels[0]);
@@ -282,7 +273,7 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
   }
   drop_unused_segments(network, inputs, file.where());
   check_each(network, inputs.samples, file.where());
-  const auto n_present = static_cast<Index>(inputs.samples.size());
+  const auto n_present = std::ssize(inputs.samples);
   if (options.n_samples && *options.n_samples > n_present) {
     inputs.notes.push_back(
         fmt::format("{}: {} requested samples, only {} found", file.where(), *options.n_samples, n_present));

@@ -9,7 +9,6 @@
 #include "input/inputs.h"
 #include "input/text_source.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 #include <rankfall/tokenizer.h>
 
 namespace rankfall {
@@ -39,9 +38,7 @@ Sample make_sample(const Tokenizer& tokenizer, const TokenIds& ids, Index most) 
   for (const Piece& piece : tokenizer.front()) all.push_back(piece.id);
   all.insert(all.end(), ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(n_own));
   for (const Piece& piece : tokenizer.back()) all.push_back(piece.id);
-  Sample sample;
-  sample.content = std::move(all);
-  return sample;
+  return {std::move(all)};
 }
 
 // Padding behind, up to n tokens.
@@ -106,19 +103,17 @@ void check_tokens(const Network& network, const Sample& sample) {
     check_sample(network, sample);
   } catch (const Error& error) {
     const bool of_ids = std::string_view(error.what()).starts_with("token id");
-    throw input_error(fmt::format("{}{}", error.what(), of_ids ? "; model and tokenizer may not belong together" : ""));
+    throw input_error("{}{}", error.what(), of_ids ? "; model and tokenizer may not belong together" : "");
   }
 }
 
 [[noreturn]] void fail_without_samples(const TextSource& source, const Account& account, const Lengths& lengths) {
-  if (source.n_items() == 0) throw input_error(source.where(), "nothing but white space");
-  if (account.n_short == 0) throw input_error(source.where(), "no piece of the vocabulary is in it");
+  if (source.n_items() == 0) throw input_error("{}: nothing but white space", source.where());
+  if (account.n_short == 0) throw input_error("{}: no piece of the vocabulary is in it", source.where());
   throw input_error(
-      source.where(),
-      fmt::format(
-          "none of {} samples has {} tokens, the longest has {}; without InputOptions::n_tokens each sample has its "
-          "own length, InputOptions::pad pads shorter ones, InputOptions::paragraphs joins lines",
-          source.n_items(), lengths.most, account.longest));
+      "{}: none of {} samples has {} tokens, the longest has {}; without InputOptions::n_tokens each sample has its "
+      "own length, InputOptions::pad pads shorter ones, InputOptions::paragraphs joins lines",
+      source.where(), source.n_items(), lengths.most, account.longest);
 }
 
 }  // namespace
@@ -134,8 +129,7 @@ Inputs text_inputs(const Network& network, const InputOptions& options) {
   const Lengths lengths = lengths_for(network, options);
   const std::size_t n_special = tokenizer->front().size() + tokenizer->back().size();
   if (lengths.most <= static_cast<Index>(n_special)) {
-    throw usage_error(
-        fmt::format("{} tokens (InputOptions::n_tokens): special tokens alone are {}", lengths.most, n_special));
+    throw usage_error("{} tokens (InputOptions::n_tokens): special tokens alone are {}", lengths.most, n_special);
   }
   const Index n_wanted = options.n_samples.value_or(kDefaultSamples);
 
@@ -143,7 +137,7 @@ Inputs text_inputs(const Network& network, const InputOptions& options) {
   Inputs inputs;
   inputs.source = source.where();
   Account account;
-  while (static_cast<Index>(inputs.samples.size()) < n_wanted) {
+  while (std::ssize(inputs.samples) < n_wanted) {
     const auto item = source.next();
     if (!item) break;
     const std::string_view text = shortened(item->text, kMaxSampleBytes);
@@ -175,7 +169,7 @@ Inputs text_inputs(const Network& network, const InputOptions& options) {
     inputs.notes.push_back(
         fmt::format("{}: {} samples of {} tokens", source.where(), size.n_samples, tokens_text(size)));
   }
-  if (static_cast<Index>(inputs.samples.size()) < n_wanted && options.n_samples) {
+  if (std::ssize(inputs.samples) < n_wanted && options.n_samples) {
     inputs.notes.push_back(
         fmt::format("{}: {} requested samples, only {} found", source.where(), n_wanted, inputs.samples.size()));
   }

@@ -1,7 +1,5 @@
 #include "input/text_source.h"
 
-#include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,11 +7,9 @@
 
 #include "base/errors.h"
 #include "io/file_error.h"
-#include "io/file_signature.h"
 #include "io/json_limits.h"
 #include "io/mapped_file.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -30,7 +26,7 @@ const std::string& standard_input() {
       if (n == 0) return all;
       all.append(block.data(), static_cast<std::size_t>(n));
       if (all.size() > kMaxStandardInput) {
-        throw input_error(fmt::format("standard input: more than {} bytes; give a file", kMaxStandardInput));
+        throw input_error("standard input: more than {} bytes; give a file", kMaxStandardInput);
       }
     }
   }();
@@ -43,7 +39,7 @@ bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\n\v\
 
 TextSource::TextSource(const InputOptions& options) : paragraphs_(options.paragraphs), field_(options.field) {
   if (paragraphs_ && !field_.empty()) {
-    throw Error(ErrorKind::kUsage, "InputOptions::paragraphs and InputOptions::field: JSON lines have no paragraphs");
+    throw usage_error("InputOptions::paragraphs and InputOptions::field: JSON lines have no paragraphs");
   }
   if (options.text == "-") {
     where_ = "standard input";
@@ -54,9 +50,9 @@ TextSource::TextSource(const InputOptions& options) : paragraphs_(options.paragr
     keep_ = file;
     rest_ = {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()};
   }
-  if (rest_.empty()) throw input_error(fmt::format("{}: is empty, expected a text", where_));
+  if (rest_.empty()) throw input_error("{}: is empty, expected a text", where_);
   if (rest_.starts_with("\xFF\xFE") || rest_.starts_with("\xFE\xFF")) {
-    throw input_error(fmt::format("{}: is UTF-16, expected UTF-8; `iconv -f UTF-16 -t UTF-8` converts it", where_));
+    throw input_error("{}: is UTF-16, expected UTF-8; `iconv -f UTF-16 -t UTF-8` converts it", where_);
   }
   if (rest_.starts_with("\xEF\xBB\xBF")) rest_.remove_prefix(3);
 }
@@ -75,8 +71,8 @@ std::string TextSource::field_of(std::string_view line) const {
   const nlohmann::json object = parse_json(line, where);
   const auto found = object.is_object() ? object.find(field_) : object.end();
   if (!object.is_object() || found == object.end() || !found->is_string()) {
-    throw input_error(fmt::format("{}: found no text {}, expected a JSON object with one (InputOptions::field)", where,
-                                  in_quotes(field_)));
+    throw input_error("{}: found no text {}, expected a JSON object with one (InputOptions::field)", where,
+                      in_quotes(field_));
   }
   return found->get<std::string>();
 }

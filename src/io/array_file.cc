@@ -6,13 +6,13 @@
 
 #include "base/dcheck.h"
 #include "base/errors.h"
+#include "base/mapped.h"
 #include "io/dtype.h"
 #include "io/file_signature.h"
 #include "io/json_file.h"
 #include "io/mapped_file.h"
 #include "io/npy.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -56,19 +56,17 @@ class JsonArray {
         numbers_.push_back(&value);
         return;
       }
-      if (!value.is_number())
-        throw input_error(fmt::format("{}: found a {}, expected a number", where_, value.type_name()));
+      if (!value.is_number()) throw input_error("{}: found a {}, expected a number", where_, value.type_name());
       const bool fits = value.is_number_integer() &&
                         !(value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX});
       all_integers_ = all_integers_ && fits;
       numbers_.push_back(&value);
       return;
     }
-    if (!value.is_array()) throw input_error(fmt::format("{}: found a {}, expected a list", where_, value.type_name()));
-    const auto size = static_cast<Index>(value.size());
+    if (!value.is_array()) throw input_error("{}: found a {}, expected a list", where_, value.type_name());
+    const auto size = std::ssize(value);
     if (shape_[level] >= 0 && shape_[level] != size) {
-      throw input_error(
-          fmt::format("{}: lists of {} and of {} entries, expected equal ones", where_, shape_[level], size));
+      throw input_error("{}: lists of {} and of {} entries, expected equal ones", where_, shape_[level], size);
     }
     shape_[level] = size;
     for (const json& item : value) collect(item, level + 1);
@@ -118,7 +116,7 @@ ArrayFile::ArrayFile(const std::filesystem::path& path, std::size_t rank, std::o
     json_ = std::make_shared<JsonLists>(read_json_lists(path, rank, n_kept.value_or(0)));
   } else if (constexpr std::size_t kHeader = 8;
              kind.empty() && (bytes.size() <= kHeader || bytes[kHeader] != std::byte{'{'})) {
-    throw input_error(where_, "is neither safetensors, NumPy (.npy) nor JSON");
+    throw input_error("{}: is neither safetensors, NumPy (.npy) nor JSON", where_);
   } else {
     safetensors_ = SafetensorsFile::open(path);
   }
@@ -130,13 +128,10 @@ SampleArrays ArrayFile::samples(std::string_view name, std::size_t rank) const {
   const TensorInfo* tensor = safetensors_->find(name);
   if (!tensor && safetensors_->tensors().size() == 1) tensor = safetensors_->tensors().data();
   if (!tensor) {
-    std::string found;
-    for (const TensorInfo& other :
-         safetensors_->tensors().first(std::min<std::size_t>(safetensors_->tensors().size(), 6))) {
-      found += fmt::format("{}{}", found.empty() ? "" : ", ", in_quotes(other.name));
-    }
-    throw input_error(
-        fmt::format("{}: found {}, expected a tensor '{}'", where_, found.empty() ? "nothing" : found, name));
+    const auto some = safetensors_->tensors().first(std::min<std::size_t>(safetensors_->tensors().size(), 6));
+    const auto names = mapped<std::string>(some, [](const TensorInfo& other) { return in_quotes(other.name); });
+    throw input_error("{}: found {}, expected a tensor '{}'", where_,
+                      names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", ")), name);
   }
   if (!tensor->supported) safetensors_->at(tensor->name);  // says so
   return split({tensor->dtype, tensor->shape, tensor->bytes, safetensors_}, in_quotes(tensor->name), rank);
@@ -151,15 +146,13 @@ SampleArrays ArrayFile::samples_if_present(std::string_view name, std::size_t ra
 SampleArrays ArrayFile::split(const Array& array, std::string_view name, std::size_t rank) const {
   if (array.shape.size() == rank) return one(array);
   if (array.shape.size() != rank + 1) {
-    throw input_error(
-        fmt::format("{}: {} has shape {}, expected {}", where_, name, shape_text(array.shape), rank_text(rank)));
+    throw input_error("{}: {} has shape {}, expected {}", where_, name, shape_text(array.shape), rank_text(rank));
   }
   const auto n = static_cast<std::size_t>(array.shape[0]);
   const std::vector<Index> shape(array.shape.begin() + 1, array.shape.end());
   const std::size_t stride = n == 0 ? 0 : array.bytes.size() / n;
   // A shape such as [10^18, 0] is sound and holds nothing.
-  if (stride == 0)
-    throw input_error(fmt::format("{}: {} has shape {}: it is empty", where_, name, shape_text(array.shape)));
+  if (stride == 0) throw input_error("{}: {} has shape {}: it is empty", where_, name, shape_text(array.shape));
   return {n, [=](std::size_t i) {
             return Array{array.dtype, shape, array.bytes.subspan(i * stride, stride), array.keep};
           }};
@@ -170,7 +163,7 @@ SampleArrays ArrayFile::json_samples(std::string_view name, std::size_t rank) co
   std::string key;
   if (list->is_object()) {
     const auto found = list->find(name);
-    if (found == list->end()) throw input_error(fmt::format("{}: found no '{}', expected it or a list", where_, name));
+    if (found == list->end()) throw input_error("{}: found no '{}', expected it or a list", where_, name);
     list = &*found;
     key = name;
   }

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/dcheck.h"
+#include "base/errors.h"
 #include "io/file_error.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -139,9 +139,7 @@ void AtomicFile::open_special(bool pipe) {
     if (fd_ >= 0 || !pipe || errno != ENXIO) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  if (fd_ < 0 && pipe && errno == ENXIO) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: is a pipe that nobody reads", target_.string()));
-  }
+  if (fd_ < 0 && pipe && errno == ENXIO) throw input_error("{}: is a pipe that nobody reads", target_.string());
   if (fd_ < 0) throw file_error(target_, "cannot be written", errno);
   ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_NONBLOCK);
   direct_ = true;

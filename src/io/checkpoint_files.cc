@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
 
 #include "base/errors.h"
+#include "base/mapped.h"
 #include "base/parallel.h"
 #include "io/json_file.h"
 #include "io/mapped_file.h"
 #include "io/sha256.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -169,7 +168,7 @@ std::shared_ptr<const CheckpointFiles> CheckpointFiles::open(const fs::path& dir
   } else if (is_there(directory / kIndex)) {
     checkpoint->read_index(directory / kIndex);
   } else {
-    throw input_error(fmt::format("{}: {}", directory.string(), describe_directory(directory)));
+    throw input_error("{}: {}", directory.string(), describe_directory(directory));
   }
   return checkpoint;
 }
@@ -179,29 +178,28 @@ void CheckpointFiles::read_index(const fs::path& index) {
   const nlohmann::json json = read_json_file(index);
   const auto map = json.is_object() ? json.find("weight_map") : json.end();
   if (!json.is_object() || map == json.end() || !map->is_object()) {
-    throw input_error(fmt::format("{}: found no object 'weight_map', expected the file of each tensor", where_));
+    throw input_error("{}: found no object 'weight_map', expected the file of each tensor", where_);
   }
   for (const auto& [name, value] : map->items()) {
     const std::string file_name = value.is_string() ? value.get<std::string>() : value.dump();
     if (!value.is_string() || !is_plain_name(file_name)) {
-      throw input_error(fmt::format("{}: tensor {} is said to be in {}, expected a .safetensors file beside the index",
-                                    where_, in_quotes(name), in_quotes(file_name)));
+      throw input_error("{}: tensor {} is said to be in {}, expected a .safetensors file beside the index", where_,
+                        in_quotes(name), in_quotes(file_name));
     }
     auto& file = files_[file_name];
     if (!file) {
-      if (files_.size() > kMaxShards) throw input_error(fmt::format("{}: more than {} files", where_, kMaxShards));
+      if (files_.size() > kMaxShards) throw input_error("{}: more than {} files", where_, kMaxShards);
       if (!is_there(index.parent_path() / file_name)) {
-        throw input_error(
-            fmt::format("{}: there is no {} beside it; the download may be incomplete", where_, in_quotes(file_name)));
+        throw input_error("{}: there is no {} beside it; the download may be incomplete", where_, in_quotes(file_name));
       }
       file = SafetensorsFile::open(index.parent_path() / file_name);
     }
     const TensorInfo* tensor = file->find(name);
     if (!tensor) {
       throw input_error(
-          fmt::format("{}: tensor {} is said to be in {}, but is not; index and files may be of different "
-                      "versions",
-                      where_, in_quotes(name), in_quotes(file_name)));
+          "{}: tensor {} is said to be in {}, but is not; index and files may be of different "
+          "versions",
+          where_, in_quotes(name), in_quotes(file_name));
     }
     entries_[name] = {file.get(), tensor};
   }
@@ -225,10 +223,9 @@ void CheckpointFiles::check() const {
 std::string CheckpointFiles::digest() const {
   constexpr std::size_t kPiece = std::size_t{16} << 20;
   const bool release = n_bytes() > kReleaseAbove;
-  std::vector<const SafetensorsFile*> files;
-  for (const auto& [name, file] : files_) files.push_back(file.get());
+  const auto files = mapped<const SafetensorsFile*>(files_, [](const auto& file) { return file.second.get(); });
   std::vector<std::string> digests(files.size());
-  parallel_for(static_cast<Index>(files.size()), [&](Index i) {
+  parallel_for(std::ssize(files), [&](Index i) {
     const auto& file = files[static_cast<std::size_t>(i)]->file();
     Sha256 digest;
     for (auto rest = file->bytes(); !rest.empty();) {

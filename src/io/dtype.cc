@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <rankfall/error.h>
+#include "base/errors.h"
 
 namespace rankfall {
 namespace {
@@ -26,29 +26,8 @@ std::size_t dtype_size(DType dtype) {
 }
 
 std::string_view dtype_name(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return "F64";
-    case DType::kF32:
-      return "F32";
-    case DType::kF16:
-      return "F16";
-    case DType::kBF16:
-      return "BF16";
-    case DType::kI64:
-      return "I64";
-    case DType::kI32:
-      return "I32";
-    case DType::kI16:
-      return "I16";
-    case DType::kI8:
-      return "I8";
-    case DType::kU8:
-      return "U8";
-    case DType::kBool:
-      return "BOOL";
-  }
-  throw Bug("dtype_name: no such dtype");
+  constexpr std::string_view kNames[] = {"F64", "F32", "F16", "BF16", "I64", "I32", "I16", "I8", "U8", "BOOL"};
+  return kNames[static_cast<std::size_t>(dtype)];
 }
 
 bool is_integer(DType dtype) {
@@ -69,8 +48,7 @@ template void widen<double>(DType, std::span<const std::byte>, std::span<double>
 
 std::vector<std::int64_t> read_integers(DType dtype, std::span<const std::byte> bytes) {
   if (!is_integer(dtype)) {
-    throw Error(ErrorKind::kInput,
-                fmt::format("elements are {}, expected integers (I64 I32 I16 I8 U8 BOOL)", dtype_name(dtype)));
+    throw input_error("elements are {}, expected integers (I64 I32 I16 I8 U8 BOOL)", dtype_name(dtype));
   }
   const std::size_t size = dtype_size(dtype);
   if (bytes.size() % size != 0) throw Bug("read_integers: a part of an element");

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include <fmt/format.h>
-
+#include "base/errors.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -80,7 +78,7 @@ bool JsonEvents::parse_error(std::size_t position, const std::string& last_token
 }
 
 bool JsonEvents::enter(bool object) {
-  if (++depth_ > max_depth_) fail(fmt::format("nested more than {} levels deep", max_depth_));
+  if (++depth_ > max_depth_) fail("nested more than {} levels deep", max_depth_);
   open(object);
   return true;
 }
@@ -101,7 +99,7 @@ void JsonEvents::fail_at(std::size_t offset, std::string_view problem) const {
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t newline = before.rfind('\n');
   const std::size_t column = before.size() - (newline == before.npos ? 0 : newline + 1) + 1;
-  throw Error(ErrorKind::kInput, fmt::format("{}: line {}, column {}: {}", where_, line, column, problem));
+  throw input_error("{}: line {}, column {}: {}", where_, line, column, problem);
 }
 
 }  // namespace rankfall

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace rankfall {
@@ -36,6 +38,10 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
 
   // Throws "WHERE: line L, column C: problem" for the place read last.
   [[noreturn]] void fail(std::string_view problem) const;
+  template <class... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    fail(std::string_view(fmt::format(format, std::forward<Args>(args)...)));
+  }
 
  private:
   bool enter(bool object);

@@ -1,11 +1,8 @@
 #include "io/json_file.h"
 
-#include <fmt/format.h>
-
+#include "base/errors.h"
 #include "io/file_signature.h"
-#include "io/json_limits.h"
 #include "io/mapped_file.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 
@@ -20,7 +17,7 @@ auto parsed_file(const std::filesystem::path& path, const Parse& parse) {
   } catch (const Error&) {
     const std::string_view kind = describe_signature(bytes);
     if (kind.empty() || kind.starts_with("begins like")) throw;
-    throw Error(ErrorKind::kInput, fmt::format("{}: {}", path.string(), kind));
+    throw input_error("{}: {}", path.string(), kind);
   }
 }
 

@@ -1,14 +1,11 @@
 #include "io/json_limits.h"
 
-#include <string>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "base/errors.h"
 #include "io/json_events.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -17,7 +14,6 @@ using Json = nlohmann::json;
 
 class Builder final : public JsonEvents {
  public:
-  Builder(std::string_view text, std::string_view where) : JsonEvents(text, where, kMaxJsonDepth) {}
   // Keeps the first entries of lists of more than `rank` levels: see parse_json_lists().
   Builder(std::string_view text, std::string_view where, std::size_t rank, std::size_t n_kept)
       : JsonEvents(text, where, kMaxJsonDepth), rank_(rank), n_kept_(n_kept) {}
@@ -35,7 +31,7 @@ class Builder final : public JsonEvents {
     if (skipping()) return true;
     if (open_.size() == 1) key_ = name;
     const auto [entry, is_new] = open_.back()->get_ref<Json::object_t&>().try_emplace(name);
-    if (!is_new) fail(fmt::format("key {} appears twice in one object", in_quotes(name)));
+    if (!is_new) fail("key {} appears twice in one object", in_quotes(name));
     value_ = &entry->second;
     return true;
   }
@@ -88,7 +84,7 @@ class Builder final : public JsonEvents {
   }
 
   void count() {
-    if (++n_values_ > kMaxJsonValues) fail(fmt::format("more than {} values", kMaxJsonValues));
+    if (++n_values_ > kMaxJsonValues) fail("more than {} values", kMaxJsonValues);
   }
 
   // Puts the value where it belongs. The pointers in open_ stay valid: only the innermost array grows, and only after
@@ -117,24 +113,17 @@ class Builder final : public JsonEvents {
   std::map<std::string, std::size_t> n_skipped_;
 };
 
-void check_json_size(std::string_view text, std::string_view where) {
-  if (text.size() > kMaxJsonBytes) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: {} bytes of JSON, expected at most {}; this may be the wrong file",
-                                               where, text.size(), kMaxJsonBytes));
-  }
-}
-
 }  // namespace
 
 nlohmann::json parse_json(std::string_view text, std::string_view where) {
-  check_json_size(text, where);
-  Builder builder(text, where);
-  builder.parse();
-  return std::move(builder).take();
+  return parse_json_lists(text, where, 0, 0).root;
 }
 
 JsonLists parse_json_lists(std::string_view text, std::string_view where, std::size_t rank, std::size_t n_kept) {
-  check_json_size(text, where);
+  if (text.size() > kMaxJsonBytes) {
+    throw input_error("{}: {} bytes of JSON, expected at most {}; this may be the wrong file", where, text.size(),
+                      kMaxJsonBytes);
+  }
   Builder builder(text, where, rank, n_kept);
   builder.parse();
   JsonLists lists;

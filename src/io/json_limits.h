@@ -23,8 +23,8 @@ struct JsonLists {
 };
 
 // The same for lists that may be very long. Of a list at the root, or of an entry of an object there, that has more
-// than `rank` levels (by its first entries), only `n_kept` entries are kept, though all of the text is read and
-// counted.
+// than `rank` levels (by its first entries), only `n_kept` entries are kept (0: all), though all of the text is read
+// and counted.
 JsonLists parse_json_lists(std::string_view text, std::string_view where, std::size_t rank, std::size_t n_kept);
 
 }  // namespace rankfall

@@ -12,16 +12,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/errors.h"
 #include "io/file_error.h"
 #include "io/mapped_guard.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
 
 [[noreturn]] void fail(const std::filesystem::path& path, const std::string& text) {
-  throw Error(ErrorKind::kInput, printable(path.string()) + ": " + text);
+  throw input_error(printable(path.string()) + ": " + text);
 }
 
 class Descriptor {
@@ -99,7 +99,7 @@ void MappedFile::check() const {
   const Stamp now = known ? stamp_of(info) : opened_->stamp;
   if (now == opened_->stamp && !guarded_->damaged) return;
   guarded_->said = true;
-  throw Error(ErrorKind::kInput, what_changed(path_.string(), opened_->stamp.size, now.size));
+  throw input_error(what_changed(path_.string(), opened_->stamp.size, now.size));
 }
 
 void MappedFile::release(std::span<const std::byte> part) const {

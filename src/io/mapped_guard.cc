@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/errors.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 #include <rankfall/process.h>
 
 namespace rankfall {
@@ -134,12 +134,12 @@ void check_mapped_files() {
   for (GuardedRange* range = ranges.load(); range; range = range->next) {
     if (!range->taken || !range->damaged) continue;
     range->said = true;
-    throw Error(ErrorKind::kInput, message(*range));
+    throw input_error(message(*range));
   }
   if (unsaid().empty()) return;
   const std::string text = std::move(unsaid().back());
   unsaid().pop_back();
-  throw Error(ErrorKind::kInput, text);
+  throw input_error(text);
 }
 
 }  // namespace rankfall

@@ -1,6 +1,5 @@
 #include "io/npy.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -15,7 +14,6 @@
 #include "io/mapped_file.h"
 #include "io/npy_header.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -32,19 +30,19 @@ NpyParts split_npy(std::span<const std::byte> bytes, std::string_view where) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(kMagic)) {
     const std::string_view kind = describe_signature(bytes);
-    throw input_error(where, kind.empty() ? "does not begin as a NumPy array (.npy) does; this is another kind of file"
-                                          : std::string(kind) + "; expected a NumPy array (.npy)");
+    throw input_error("{}: {}", where,
+                      kind.empty() ? "does not begin as a NumPy array (.npy) does; this is another kind of file"
+                                   : std::string(kind) + "; expected a NumPy array (.npy)");
   }
   const auto truncated = [&](std::uint64_t expected) {
-    throw input_error(
-        where, fmt::format("{} bytes, expected at least {}; the file may be incomplete", bytes.size(), expected));
+    throw input_error("{}: {} bytes, expected at least {}; the file may be incomplete", where, bytes.size(), expected);
   };
   const std::size_t at_version = kMagic.size();
   if (bytes.size() < at_version + 2) truncated(at_version + 2);
   const auto major = std::to_integer<unsigned>(bytes[at_version]);
   const auto minor = std::to_integer<unsigned>(bytes[at_version + 1]);
   if (major < 1 || major > 3 || minor != 0) {
-    throw input_error(where, fmt::format("version {}.{} of the .npy format, expected 1.0, 2.0 or 3.0", major, minor));
+    throw input_error("{}: version {}.{} of the .npy format, expected 1.0, 2.0 or 3.0", where, major, minor);
   }
   const std::size_t at_length = at_version + 2;
   const std::size_t length_bytes = major == 1 ? 2 : 4;
@@ -52,7 +50,7 @@ NpyParts split_npy(std::span<const std::byte> bytes, std::string_view where) {
   std::uint32_t length = 0;
   std::memcpy(&length, bytes.data() + at_length, length_bytes);
   if (length > kMaxHeader)
-    throw input_error(where, fmt::format("a header of {} bytes, expected at most {}", length, kMaxHeader));
+    throw input_error("{}: a header of {} bytes, expected at most {}", where, length, kMaxHeader);
   const std::size_t at_header = at_length + length_bytes;
   if (bytes.size() - at_header < length) truncated(at_header + length);
   return {.header = text.substr(at_header, length), .data = bytes.subspan(at_header + length)};
@@ -60,8 +58,8 @@ NpyParts split_npy(std::span<const std::byte> bytes, std::string_view where) {
 
 DType parse_descr(const std::string& descr, std::string_view where) {
   const auto refuse = [&](std::string_view reason) {
-    throw input_error(where, fmt::format("dtype {}{}, expected little-endian f8 f4 f2 i8 i4 i2 i1 u1 or b1",
-                                         in_quotes(descr), reason));
+    throw input_error("{}: dtype {}{}, expected little-endian f8 f4 f2 i8 i4 i2 i1 u1 or b1", where, in_quotes(descr),
+                      reason);
   };
   const char order = descr.empty() ? '\0' : descr[0];
   const std::string_view kind = std::string_view(descr).substr(descr.empty() ? 0 : 1);
@@ -115,12 +113,11 @@ NpyArray parse_npy(std::span<const std::byte> bytes, std::string_view where) {
   const std::string shape = fmt::format("({})", fmt::join(header.shape, ", "));
   const auto n = checked_element_count(header.shape);
   const auto n_bytes = n ? checked_product(*n, size) : std::nullopt;
-  if (!n_bytes) throw input_error(where, fmt::format("shape {} has too many elements to address", shape));
+  if (!n_bytes) throw input_error("{}: shape {} has too many elements to address", where, shape);
   if (*n_bytes != parts.data.size()) {
-    throw input_error(where, fmt::format("{} bytes of data, expected {} (shape {} {}); {}", parts.data.size(), *n_bytes,
-                                         shape, dtype_name(array.dtype),
-                                         parts.data.size() < *n_bytes ? "the file may be incomplete"
-                                                                      : "it may hold more than one array"));
+    throw input_error("{}: {} bytes of data, expected {} (shape {} {}); {}", where, parts.data.size(), *n_bytes, shape,
+                      dtype_name(array.dtype),
+                      parts.data.size() < *n_bytes ? "the file may be incomplete" : "it may hold more than one array");
   }
   array.shape.assign(header.shape.begin(), header.shape.end());
   array.bytes = parts.data;

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "io/safetensors_header.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -50,7 +50,7 @@ class HeaderParser {
 
  private:
   [[noreturn]] void fail(const std::string& problem) const {
-    throw Error(ErrorKind::kInput, fmt::format("{}: header, byte {}: {}", where_, at_, problem));
+    throw input_error("{}: header, byte {}: {}", where_, at_, problem);
   }
 
   void first_time(bool& seen, std::string_view key) const {

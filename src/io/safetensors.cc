@@ -17,7 +17,6 @@
 #include "io/file_signature.h"
 #include "io/safetensors_header.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -53,7 +52,7 @@ struct SafetensorsParts {
 SafetensorsParts split_safetensors(std::span<const std::byte> bytes, std::string_view where) {
   const auto not_safetensors = [&](const std::string& reason) {
     const std::string_view kind = describe_signature(bytes);
-    throw input_error(where, kind.empty() ? reason : std::string(kind) + "; expected a safetensors file");
+    throw input_error("{}: {}", where, kind.empty() ? reason : std::string(kind) + "; expected a safetensors file");
   };
   std::uint64_t length = 0;
   if (bytes.size() < sizeof length) {
@@ -71,8 +70,8 @@ SafetensorsParts split_safetensors(std::span<const std::byte> bytes, std::string
     not_safetensors("no header that begins with '{' after the first 8 bytes; this is not a safetensors file");
   }
   if (length > rest.size()) {
-    throw input_error(where, fmt::format("the header has {} bytes, expected {}; the download may be incomplete",
-                                         rest.size(), length));
+    throw input_error("{}: the header has {} bytes, expected {}; the download may be incomplete", where, rest.size(),
+                      length);
   }
   const auto header = rest.first(length);
   return {.header = {reinterpret_cast<const char*>(header.data()), header.size()}, .data = rest.subspan(length)};
@@ -83,7 +82,7 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) { return fmt::fo
 // Everything but where the bytes are; checks the entry by itself.
 TensorInfo make_info(Entry& entry, std::string_view where) {
   const auto fail_tensor = [&](const std::string& text) {
-    throw input_error(where, fmt::format("tensor {}: {}", in_quotes(entry.name), text));
+    throw input_error("{}: tensor {}: {}", where, in_quotes(entry.name), text);
   };
   const auto* format = std::find_if(std::begin(kFormatDTypes), std::end(kFormatDTypes),
                                     [&](const FormatDType& f) { return f.name == entry.dtype; });
@@ -155,26 +154,24 @@ void SafetensorsFile::read(std::span<const std::byte> bytes) {
     const std::string after = tensors_.empty() ? "" : " of tensor " + in_quotes(tensors_.back().name);
     if (begin < position) {
       throw input_error(
-          where_,
-          fmt::format("tensor {}: begins at {} and overlaps the bytes up to {}{}; the file may be damaged or forged",
-                      in_quotes(info.name), begin, position, after));
+          "{}: tensor {}: begins at {} and overlaps the bytes up to {}{}; the file may be damaged or forged", where_,
+          in_quotes(info.name), begin, position, after);
     }
     if (begin > position) {
-      throw input_error(
-          where_, fmt::format("tensor {}: begins at {}, expected {}, the end{}; the bytes between belong to no tensor",
-                              in_quotes(info.name), begin, position, tensors_.empty() ? " of the header" : after));
+      throw input_error("{}: tensor {}: begins at {}, expected {}, the end{}; the bytes between belong to no tensor",
+                        where_, in_quotes(info.name), begin, position, tensors_.empty() ? " of the header" : after);
     }
     position = end;
     if (end <= parts.data.size()) info.bytes = parts.data.subspan(begin, end - begin);
     tensors_.push_back(std::move(info));
   }
   if (position > parts.data.size()) {
-    throw input_error(where_, fmt::format("{} bytes, expected {}; the download may be incomplete", bytes.size(),
-                                          bytes.size() - parts.data.size() + position));
+    throw input_error("{}: {} bytes, expected {}; the download may be incomplete", where_, bytes.size(),
+                      bytes.size() - parts.data.size() + position);
   }
   if (position < parts.data.size()) {
-    throw input_error(where_, fmt::format("{} bytes, expected {}; the last {} belong to no tensor", bytes.size(),
-                                          bytes.size() - parts.data.size() + position, parts.data.size() - position));
+    throw input_error("{}: {} bytes, expected {}; the last {} belong to no tensor", where_, bytes.size(),
+                      bytes.size() - parts.data.size() + position, parts.data.size() - position);
   }
 
   by_name_.resize(tensors_.size());
@@ -192,14 +189,13 @@ const TensorInfo* SafetensorsFile::find(std::string_view name) const {
 const TensorInfo& SafetensorsFile::at(std::string_view name) const {
   const TensorInfo* tensor = find(name);
   if (tensor == nullptr) {
-    throw input_error(where_, fmt::format("no tensor {} among its {}{}", in_quotes(name), tensors_.size(),
-                                          tensors_.empty() ? "" : ", such as " + in_quotes(tensors_.front().name)));
+    throw input_error("{}: no tensor {} among its {}{}", where_, in_quotes(name), tensors_.size(),
+                      tensors_.empty() ? "" : ", such as " + in_quotes(tensors_.front().name));
   }
   if (!tensor->supported) {
     throw input_error(
-        where_,
-        fmt::format("tensor {}: dtype {} cannot be read, expected one of {}; convert the file, for example to BF16",
-                    in_quotes(name), tensor->dtype_name, kReadable));
+        "{}: tensor {}: dtype {} cannot be read, expected one of {}; convert the file, for example to BF16", where_,
+        in_quotes(name), tensor->dtype_name, kReadable);
   }
   return *tensor;
 }

@@ -5,9 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
+#include "base/mapped.h"
 #include "io/json_events.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -45,7 +46,7 @@ class HeaderReader final : public JsonEvents {
   [[noreturn]] void unexpected(const std::string& found) const;
   std::string tensor() const { return "tensor " + in_quotes(entry_.name); }
   void first_time(bool& seen, std::string_view field) {
-    if (seen) fail(fmt::format("{}: '{}' appears twice", tensor(), field));
+    if (seen) fail("{}: '{}' appears twice", tensor(), field);
     seen = true;
   }
   void finish_tensor();
@@ -85,7 +86,7 @@ bool HeaderReader::key(string_t& name) {
       break;
     case At::kMetadata:
       if (header_.metadata.size() >= kMaxSafetensorsEntries) {
-        fail(fmt::format("more than {} metadata entries", kMaxSafetensorsEntries));
+        fail("more than {} metadata entries", kMaxSafetensorsEntries);
       }
       metadata_key_ = std::move(name);
       break;
@@ -100,7 +101,7 @@ bool HeaderReader::string(string_t& value) {
     entry_.dtype = std::move(value);
   } else if (at_ == At::kMetadata) {
     const bool is_new = header_.metadata.try_emplace(metadata_key_, std::move(value)).second;
-    if (!is_new) fail(fmt::format("metadata key {} appears twice", in_quotes(metadata_key_)));
+    if (!is_new) fail("metadata key {} appears twice", in_quotes(metadata_key_));
   } else if (!ignored()) {
     unexpected("the text " + in_quotes(value));
   }
@@ -110,11 +111,11 @@ bool HeaderReader::string(string_t& value) {
 bool HeaderReader::number_unsigned(number_unsigned_t value) {
   if (at_ == At::kShape) {
     if (entry_.shape.size() >= kMaxTensorDimensions) {
-      fail(fmt::format("{}: more than {} dimensions", tensor(), kMaxTensorDimensions));
+      fail("{}: more than {} dimensions", tensor(), kMaxTensorDimensions);
     }
     entry_.shape.push_back(value);
   } else if (at_ == At::kOffsets) {
-    if (offsets_.size() >= 2) fail(fmt::format("{}: more than two data_offsets, expected [begin, end]", tensor()));
+    if (offsets_.size() >= 2) fail("{}: more than two data_offsets, expected [begin, end]", tensor());
     offsets_.push_back(value);
   } else if (!ignored()) {
     unexpected(fmt::format("the number {}", value));
@@ -166,14 +167,10 @@ void HeaderReader::close() {
 
 void HeaderReader::finish_tensor() {
   if (!has_dtype_ || !has_shape_ || !has_offsets_) {
-    fail(fmt::format("{}: no '{}'", tensor(), !has_dtype_ ? "dtype" : !has_shape_ ? "shape" : "data_offsets"));
+    fail("{}: no '{}'", tensor(), !has_dtype_ ? "dtype" : !has_shape_ ? "shape" : "data_offsets");
   }
-  if (offsets_.size() != 2) {
-    fail(fmt::format("{}: {} data_offsets, expected two: [begin, end]", tensor(), offsets_.size()));
-  }
-  if (header_.entries.size() >= kMaxSafetensorsEntries) {
-    fail(fmt::format("more than {} tensors", kMaxSafetensorsEntries));
-  }
+  if (offsets_.size() != 2) fail("{}: {} data_offsets, expected two: [begin, end]", tensor(), offsets_.size());
+  if (header_.entries.size() >= kMaxSafetensorsEntries) fail("more than {} tensors", kMaxSafetensorsEntries);
   entry_.begin = offsets_[0];
   entry_.end = offsets_[1];
   header_.entries.push_back(std::move(entry_));
@@ -184,23 +181,23 @@ void HeaderReader::unexpected(const std::string& found) const {
     case At::kDocument:
       fail("the header is " + found + ", expected an object");
     case At::kTop:
-      fail(fmt::format("{} is {}, expected an object", next_is_metadata_ ? "'__metadata__'" : tensor(), found));
+      fail("{} is {}, expected an object", next_is_metadata_ ? "'__metadata__'" : tensor(), found);
     case At::kMetadata:
-      fail(fmt::format("metadata {} is {}, expected a text", in_quotes(metadata_key_), found));
+      fail("metadata {} is {}, expected a text", in_quotes(metadata_key_), found);
     case At::kShape:
-      fail(fmt::format("{}: the shape contains {}, expected sizes of 0 or more", tensor(), found));
+      fail("{}: the shape contains {}, expected sizes of 0 or more", tensor(), found);
     case At::kOffsets:
-      fail(fmt::format("{}: data_offsets contain {}, expected [begin, end]", tensor(), found));
+      fail("{}: data_offsets contain {}, expected [begin, end]", tensor(), found);
     default:
       break;
   }
   switch (field_) {
     case Field::kDtype:
-      fail(fmt::format("{}: dtype is {}, expected a text such as \"F32\"", tensor(), found));
+      fail("{}: dtype is {}, expected a text such as \"F32\"", tensor(), found);
     case Field::kShape:
-      fail(fmt::format("{}: shape is {}, expected an array of sizes", tensor(), found));
+      fail("{}: shape is {}, expected an array of sizes", tensor(), found);
     default:
-      fail(fmt::format("{}: data_offsets is {}, expected [begin, end]", tensor(), found));
+      fail("{}: data_offsets is {}, expected [begin, end]", tensor(), found);
   }
 }
 
@@ -211,12 +208,10 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::string_vi
   reader.parse();
   SafetensorsHeader header = std::move(reader).take();
 
-  std::vector<std::string_view> names;
-  names.reserve(header.entries.size());
-  for (const auto& entry : header.entries) names.push_back(entry.name);
+  auto names = mapped<std::string_view>(header.entries, &SafetensorsHeader::Entry::name);
   std::sort(names.begin(), names.end());
   if (const auto twin = std::adjacent_find(names.begin(), names.end()); twin != names.end()) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: header: tensor {} appears twice", where, in_quotes(*twin)));
+    throw input_error("{}: header: tensor {} appears twice", where, in_quotes(*twin));
   }
   return header;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
-#include <limits>
 #include <numeric>
 #include <set>
 #include <type_traits>
@@ -13,17 +12,17 @@
 #include <nlohmann/json.hpp>
 
 #include "base/dcheck.h"
+#include "base/errors.h"
 #include "io/checked_size.h"
 #include "io/dtype.h"
 #include "io/safetensors_header.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
 
 [[noreturn]] void fail(const TensorPlan& plan, const std::string& text) {
-  throw Error(ErrorKind::kUsage, fmt::format("cannot write tensor {}: {}", in_quotes(plan.name), text));
+  throw usage_error("cannot write tensor {}: {}", in_quotes(plan.name), text);
 }
 
 std::uint64_t element_count(const TensorPlan& plan) {
@@ -45,9 +44,7 @@ bool is_writable(DType dtype) {
 template <class To, class From>
 To convert(From value) {
   if constexpr (std::integral<To> && std::integral<From>) {
-    if (!std::in_range<To>(value)) {
-      throw Error(ErrorKind::kNumerical, fmt::format("{} does not fit {} bits", value, 8 * sizeof(To)));
-    }
+    if (!std::in_range<To>(value)) throw numerical_error("{} does not fit {} bits", value, 8 * sizeof(To));
   }
   return static_cast<To>(value);
 }
@@ -88,7 +85,7 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::vec
   std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   text.append((8 - text.size() % 8) % 8, ' ');
   if (text.size() > kMaxSafetensorsHeader || tensors_.size() > kMaxSafetensorsEntries) {
-    throw Error(ErrorKind::kUsage, fmt::format("too many tensors for one safetensors file: {}", tensors_.size()));
+    throw usage_error("too many tensors for one safetensors file: {}", tensors_.size());
   }
   const std::uint64_t length = text.size();
   const std::uint64_t data = sizeof length + length;
@@ -100,7 +97,7 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, std::vec
 }
 
 template <class T>
-void SafetensorsWriter::write_values(std::size_t tensor, Index first, std::span<const T> values) {
+void SafetensorsWriter::write(std::size_t tensor, Index first, std::span<const T> values) {
   if (tensor >= tensors_.size() || first < 0 || static_cast<std::uint64_t>(first) > sizes_[tensor] ||
       values.size() > sizes_[tensor] - static_cast<std::uint64_t>(first)) {
     throw Bug(fmt::format("SafetensorsWriter: {} elements at {} of tensor {}", values.size(), first, tensor));
@@ -126,18 +123,10 @@ void SafetensorsWriter::write_values(std::size_t tensor, Index first, std::span<
   n_written_ += values.size();
 }
 
-void SafetensorsWriter::write(std::size_t tensor, Index first, std::span<const float> values) {
-  write_values(tensor, first, values);
-}
-void SafetensorsWriter::write(std::size_t tensor, Index first, std::span<const double> values) {
-  write_values(tensor, first, values);
-}
-void SafetensorsWriter::write(std::size_t tensor, Index first, std::span<const std::int32_t> values) {
-  write_values(tensor, first, values);
-}
-void SafetensorsWriter::write(std::size_t tensor, Index first, std::span<const std::int64_t> values) {
-  write_values(tensor, first, values);
-}
+template void SafetensorsWriter::write(std::size_t, Index, std::span<const float>);
+template void SafetensorsWriter::write(std::size_t, Index, std::span<const double>);
+template void SafetensorsWriter::write(std::size_t, Index, std::span<const std::int32_t>);
+template void SafetensorsWriter::write(std::size_t, Index, std::span<const std::int64_t>);
 
 void SafetensorsWriter::commit() {
   if (n_written_ != n_elements_) {

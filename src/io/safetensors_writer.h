@@ -34,19 +34,15 @@ class SafetensorsWriter {
 
   // Elements [first, first + values.size()) of tensor number `tensor` (as declared), row-major. Real values go to F32
   // and F64, rounded to nearest; integers go to every dtype, and one that does not fit I32 throws Error (kNumerical).
-  void write(std::size_t tensor, Index first, std::span<const float> values);
-  void write(std::size_t tensor, Index first, std::span<const double> values);
-  void write(std::size_t tensor, Index first, std::span<const std::int32_t> values);
-  void write(std::size_t tensor, Index first, std::span<const std::int64_t> values);
+  // T: float, double, std::int32_t or std::int64_t.
+  template <class T>
+  void write(std::size_t tensor, Index first, std::span<const T> values);
 
   void commit();
 
   std::uint64_t n_bytes() const { return n_bytes_; }  // of the whole file
 
  private:
-  template <class T>
-  void write_values(std::size_t tensor, Index first, std::span<const T> values);
-
   std::vector<TensorPlan> tensors_;
   std::vector<std::uint64_t> offsets_;  // in the file, of each tensor's first element
   std::vector<std::uint64_t> sizes_;    // elements of each tensor

@@ -9,28 +9,10 @@
 #include "linalg/spectra.h"
 
 namespace rankfall {
-namespace {
 
-// Rows and columns of valid tokens.
-template <class T>
-Matrix<double> valid_part(const MatrixRef<T>& p, std::span<const std::uint8_t> valid) {
-  const std::vector<Index> tokens = valid_rows(p.rows(), valid);
-  const auto n = static_cast<Index>(tokens.size());
-  Matrix<double> part(n, n);
-  for (Index i = 0; i < n; ++i) {
-    for (Index j = 0; j < n; ++j) {
-      part(i, j) = static_cast<double>(p(tokens[static_cast<std::size_t>(i)], tokens[static_cast<std::size_t>(j)]));
-    }
-  }
-  return part;
-}
-
-}  // namespace
-
-template <class T>
-double row_entropy(const RowVectorRef<T>& p) {
+double row_entropy(const RowVectorRef<double>& p) {
   // A buffer of our own: Eigen's order of summation follows alignment.
-  const Eigen::Array<double, 1, Eigen::Dynamic> q = p.template cast<double>().array();
+  const Eigen::Array<double, 1, Eigen::Dynamic> q = p.array();
   const double entropy = -(q == 0.0).select(0.0, q * q.log()).sum();
   return entropy <= 0 ? 0 : entropy;
 }
@@ -67,10 +49,11 @@ double dobrushin(const MatrixRef<T>& p) {
 template <class T>
 AttentionMeasures attention_measures(const MatrixRef<T>& p, std::span<const std::uint8_t> valid) {
   RANKFALL_DCHECK(p.rows() == p.cols());
-  const Matrix<double> part = valid_part<T>(p, valid);
+  const std::vector<Index> tokens = valid_rows(p.rows(), valid);
+  const Matrix<double> part = p(tokens, tokens).template cast<double>();
   if (part.rows() == 0) return {};
   AttentionMeasures measures;
-  for (Index i = 0; i < part.rows(); ++i) measures.entropy += row_entropy<double>(part.row(i));
+  for (Index i = 0; i < part.rows(); ++i) measures.entropy += row_entropy(part.row(i));
   measures.entropy /= static_cast<double>(part.rows());
   measures.sink = part.col(0).mean();
   const std::vector<double> s = singular_values<double>(part);
@@ -81,8 +64,6 @@ AttentionMeasures attention_measures(const MatrixRef<T>& p, std::span<const std:
   return measures;
 }
 
-template double row_entropy(const RowVectorRef<float>&);
-template double row_entropy(const RowVectorRef<double>&);
 template double dobrushin(const MatrixRef<float>&);
 template double dobrushin(const MatrixRef<double>&);
 template AttentionMeasures attention_measures(const MatrixRef<float>&, std::span<const std::uint8_t>);

@@ -26,8 +26,7 @@ AttentionMeasures attention_measures(const MatrixRef<T>& p, std::span<const std:
 
 // -sum_j p_j log p_j in nats, 0 log 0 = 0. Rounding in p may make it less than 0, which is returned as 0. NaN gives
 // NaN.
-template <class T>
-double row_entropy(const RowVectorRef<T>& p);
+double row_entropy(const RowVectorRef<double>& p);
 
 // max over pairs of rows of sum_j |p_ij - p_kj| / 2: 0 when all rows are equal, 1 when two have disjoint support. 0 for
 // fewer than two rows. NaN gives NaN.  Cost: n^2 m / 2 subtractions; rows in parallel.

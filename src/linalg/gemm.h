@@ -18,6 +18,14 @@ template <>
 void gemm<double>(bool, bool, double, const MatrixRef<double>&, const MatrixRef<double>&, double,
                   MutableMatrixRef<double>);
 
+// alpha op(a) op(b) as a matrix of its own.
+template <class T>
+Matrix<T> product(bool transpose_a, bool transpose_b, const MatrixRef<T>& a, const MatrixRef<T>& b, T alpha = T(1)) {
+  Matrix<T> out(transpose_a ? a.cols() : a.rows(), transpose_b ? b.rows() : b.cols());
+  gemm<T>(transpose_a, transpose_b, alpha, a, b, T(0), out);
+  return out;
+}
+
 // Floating-point operations of all products of this process so far.
 std::uint64_t flops_done();
 void count_flops(Index m, Index n, Index k);

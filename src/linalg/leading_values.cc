@@ -25,17 +25,10 @@ Matrix<double> gaussian(std::uint64_t seed, std::string_view name, Index rows, I
   return out.cast<double>();
 }
 
-// op(a) b.
-Matrix<double> product(bool transpose_a, const MatrixRef<double>& a, const MatrixRef<double>& b) {
-  Matrix<double> out(transpose_a ? a.cols() : a.rows(), b.cols());
-  gemm<double>(transpose_a, false, 1, a, b, 0, out);
-  return out;
-}
-
 // y := y - q (q^T y).
 void project_out(const MatrixRef<double>& q, Matrix<double>& y) {
   if (q.cols() == 0) return;
-  gemm<double>(false, false, -1, q, product(true, q, y), 1, y);
+  gemm<double>(false, false, -1, q, product<double>(true, false, q, y), 1, y);
 }
 
 // An orthonormal basis of the columns; where they are dependent, with other directions too.
@@ -56,7 +49,7 @@ void join(const MatrixRef<double>& q, const std::string& name, std::uint64_t see
       if (y.col(c).norm() <= 1e-12 * length(c)) y.col(c) = other.col(c);
     }
     y = orthonormal(y);
-    if (q.cols() == 0 || product(true, q, y).cwiseAbs().maxCoeff() < 1e-14) return;
+    if (q.cols() == 0 || product<double>(true, false, q, y).cwiseAbs().maxCoeff() < 1e-14) return;
   }
 }
 
@@ -65,8 +58,9 @@ Matrix<double> krylov_basis(const MatrixRef<double>& a, Index dimension, const L
   Matrix<double> last;
   for (Index first = 0; first < dimension; first += options.block) {
     const Index width = std::min(options.block, dimension - first);
-    Matrix<double> y = first == 0 ? product(false, a, gaussian(options.seed, "leading values", a.cols(), width))
-                                  : product(false, a, product(true, a, last.leftCols(width)));
+    Matrix<double> y = product<double>(false, false, a,
+                                       first == 0 ? gaussian(options.seed, "leading values", a.cols(), width)
+                                                  : product<double>(true, false, a, last.leftCols(width)));
     join(q.leftCols(first), fmt::format("leading values {}", first), options.seed, y);
     q.middleCols(first, width) = y;
     last = std::move(y);
@@ -101,44 +95,30 @@ LeadingValues leading_values(const MatrixRef<double>& a, const LeadingOptions& o
   if (dimension < 1) return out;
   out.frobenius = a.norm();
   const Matrix<double> q = krylov_basis(a, dimension, options);
-  const Matrix<double> b = product(true, q, a);
+  const Matrix<double> b = product<double>(true, false, q, a);
   out.values = singular_values<double>(b);
 
-  const auto forth = [&](const Matrix<double>& x) { return product(false, a, x); };
-  const auto back = [&](const Matrix<double>& y) { return product(true, a, y); };
-  out.rest = norm_above(
-      [&](const Matrix<double>& x) {
-        Matrix<double> y = forth(x);
-        project_out(q, y);
-        return y;
-      },
-      [&](const Matrix<double>& y) {
-        Matrix<double> inside = y;
-        project_out(q, inside);
-        return back(inside);
-      },
-      a.cols(), options.seed, "rest");
+  // Of A without its part in the span of some columns.
+  const auto norm_outside = [&](const Matrix<double>& columns, const char* name) {
+    const auto forth = [&](const Matrix<double>& x) {
+      Matrix<double> y = product<double>(false, false, a, x);
+      project_out(columns, y);
+      return y;
+    };
+    const auto back = [&](Matrix<double> y) {
+      project_out(columns, y);
+      return product<double>(true, false, a, y);
+    };
+    return norm_above(forth, back, a.cols(), options.seed, name);
+  };
+  out.rest = norm_outside(q, "rest");
   const double by_rest = out.values.size() > 1 ? std::hypot(out.values[1], out.rest) : out.rest;
   if (out.values[0] == 0) return out;
 
   // sigma_2 <= |A - u u^T A| for any unit vector u; here the leading one.
-  Matrix<double> gram(dimension, dimension);
-  gemm<double>(false, true, 1, b, b, 0, gram);
-  const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(gram);
+  const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(product<double>(false, true, b, b));
   const Matrix<double> leading = q * solver.eigenvectors().rightCols(1);
-  const double by_deflation = norm_above(
-      [&](const Matrix<double>& x) {
-        Matrix<double> y = forth(x);
-        project_out(leading, y);
-        return y;
-      },
-      [&](const Matrix<double>& y) {
-        Matrix<double> inside = y;
-        project_out(leading, inside);
-        return back(inside);
-      },
-      a.cols(), options.seed, "second");
-  out.second = std::min(by_rest, by_deflation);
+  out.second = std::min(by_rest, norm_outside(leading, "second"));
   return out;
 }
 

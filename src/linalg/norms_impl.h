@@ -17,7 +17,7 @@ template <class T>
 using Accumulator = std::conditional_t<std::is_same_v<T, float>, double, T>;
 
 inline std::vector<Index> valid_rows(Index n, std::span<const std::uint8_t> valid) {
-  RANKFALL_DCHECK(valid.empty() || static_cast<Index>(valid.size()) == n);
+  RANKFALL_DCHECK(valid.empty() || std::ssize(valid) == n);
   std::vector<Index> rows;
   rows.reserve(static_cast<std::size_t>(n));
   for (Index i = 0; i < n; ++i) {
@@ -120,7 +120,7 @@ class CentredRows {
     shift_ /= A(static_cast<double>(n_rows()));
   }
 
-  Index n_rows() const { return static_cast<Index>(rows_.size()); }
+  Index n_rows() const { return std::ssize(rows_); }
 
   // Valid row i, and its residual. row as for load_row.
   void load_state(Index i, ChunkedRow<A>& row) const { load_row<T, A>(x_, rows_[static_cast<std::size_t>(i)], row); }
@@ -203,7 +203,7 @@ template <class T>
 Matrix<T> unit_rows(const MatrixRef<T>& x, std::span<const std::uint8_t> valid) {
   using A = Accumulator<T>;
   const std::vector<Index> rows = valid_rows(x.rows(), valid);
-  Matrix<T> unit(static_cast<Index>(rows.size()), x.cols());
+  Matrix<T> unit(std::ssize(rows), x.cols());
   RowVector<A> row;
   for (Index i = 0; i < unit.rows(); ++i) {
     row = x.row(rows[static_cast<std::size_t>(i)]).template cast<A>();

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include <Eigen/Eigenvalues>
-#include <fmt/format.h>
 
+#include "base/errors.h"
 #include "linalg/gemm.h"
 #include "linalg/norms.h"
 #include "linalg/spectra.h"
-#include <rankfall/error.h>
 
 // NOLINTNEXTLINE(readability-identifier-naming): LAPACK's name
 extern "C" void sgesdd_(const char* jobz, const int* m, const int* n, float* a, const int* lda, float* s, float* u,
@@ -32,13 +31,9 @@ double largest_singular_value(const Matrix<double>& m) {
 // The left singular vector of the largest singular value, or the right one if columns are fewer; unit length.
 RowVector<double> leading_vector(const Matrix<double>& m) {
   const bool left = m.rows() <= m.cols();
-  const Index n = std::min(m.rows(), m.cols());
-  const double size = m.cwiseAbs().maxCoeff();
-  const Matrix<double> scaled = m / size;
-  Matrix<double> gram(n, n);
-  gemm<double>(!left, left, 1.0, scaled, scaled, 0.0, gram);
-  const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(gram);
-  return solver.eigenvectors().col(n - 1).transpose();
+  const Matrix<double> scaled = m / m.cwiseAbs().maxCoeff();
+  const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(product<double>(!left, left, scaled, scaled));
+  return solver.eigenvectors().rightCols(1).transpose();
 }
 
 }  // namespace
@@ -48,7 +43,7 @@ RankOneDistance rank_one_distance(const RowVectorRef<double>& mean, const Matrix
   const double common = std::sqrt(n) * mean.norm();
   const double rest = residual.norm();
   if (!std::isfinite(common) || !std::isfinite(rest)) {
-    throw Error(ErrorKind::kNumerical, "distance from rank one: the matrix has NaN or infinite entries");
+    throw numerical_error("distance from rank one: the matrix has NaN or infinite entries");
   }
   if (common == 0 && rest == 0) return {};
   Matrix<double> whole = residual;
@@ -97,8 +92,8 @@ double rank_one_remainder_f32(const MatrixRef<double>& m) {
   std::vector<float> work(static_cast<std::size_t>(std::max(1.0F, best)));
   if (info == 0) call(work.data(), static_cast<int>(work.size()));
   if (info != 0) {
-    throw Error(ErrorKind::kNumerical, fmt::format("singular vectors of a {} x {} matrix: sgesdd failed with info = {}",
-                                                   m.rows(), m.cols(), info));
+    throw numerical_error("singular vectors of a {} x {} matrix: sgesdd failed with info = {}", m.rows(), m.cols(),
+                          info);
   }
   Matrix<float> remainder = whole;
   for (Index i = 0; i < whole.rows(); ++i) {

@@ -6,12 +6,11 @@
 #include <limits>
 
 #include <Eigen/Eigenvalues>
-#include <fmt/format.h>
 
+#include "base/errors.h"
 #include "linalg/gemm.h"
 #include "linalg/norms.h"
 #include "linalg/norms_impl.h"
-#include <rankfall/error.h>
 
 // The length of `jobz` is the hidden last argument of gfortran's convention.
 // NOLINTNEXTLINE(readability-identifier-naming): LAPACK's name
@@ -29,8 +28,7 @@ std::vector<double> destructive_singular_values(Matrix<double>& m) {
   if (n_values == 0) return values;
   if (!m.allFinite()) {
     // dgesdd does not return from some of these.
-    throw Error(ErrorKind::kNumerical,
-                fmt::format("singular values of a {} x {} matrix: it has NaN or infinite entries", m.rows(), m.cols()));
+    throw numerical_error("singular values of a {} x {} matrix: it has NaN or infinite entries", m.rows(), m.cols());
   }
   const int rows = static_cast<int>(m.cols());
   const int columns = static_cast<int>(m.rows());
@@ -47,8 +45,8 @@ std::vector<double> destructive_singular_values(Matrix<double>& m) {
   std::vector<double> work(static_cast<std::size_t>(std::max(1, lwork)));
   if (info == 0) call(work.data(), lwork);
   if (info != 0) {
-    throw Error(ErrorKind::kNumerical, fmt::format("singular values of a {} x {} matrix: dgesdd failed with info = {}",
-                                                   m.rows(), m.cols(), info));
+    throw numerical_error("singular values of a {} x {} matrix: dgesdd failed with info = {}", m.rows(), m.cols(),
+                          info);
   }
   return values;
 }
@@ -91,16 +89,12 @@ double effective_rank(std::span<const double> s) {
 double spectral_norm(const MatrixRef<double>& m) {
   if (m.size() == 0) return 0;
   const bool wide = m.rows() <= m.cols();
-  const Index n = std::min(m.rows(), m.cols());
-  Matrix<double> gram(n, n);
-  gemm<double>(!wide, wide, 1.0, m, m, 0.0, gram);
+  const Matrix<double> gram = product<double>(!wide, wide, m, m);
   if (!gram.allFinite()) {
-    throw Error(
-        ErrorKind::kNumerical,
-        fmt::format("spectral norm of a {} x {} matrix: squares leave the range of double", m.rows(), m.cols()));
+    throw numerical_error("spectral norm of a {} x {} matrix: squares leave the range of double", m.rows(), m.cols());
   }
   const Eigen::SelfAdjointEigenSolver<Matrix<double>> solver(gram, Eigen::EigenvaluesOnly);
-  return std::sqrt(std::max(0.0, solver.eigenvalues()(n - 1)));
+  return std::sqrt(std::max(0.0, solver.eigenvalues()(gram.rows() - 1)));
 }
 
 template <class T>
@@ -112,10 +106,7 @@ std::vector<double> singular_values(const MatrixRef<T>& m) {
 template <class T>
 RankMeasures rank_measures(const MatrixRef<T>& x, std::span<const std::uint8_t> valid) {
   const std::vector<Index> rows = valid_rows(x.rows(), valid);
-  Matrix<double> state(static_cast<Index>(rows.size()), x.cols());
-  for (Index i = 0; i < state.rows(); ++i) {
-    state.row(i) = x.row(rows[static_cast<std::size_t>(i)]).template cast<double>();
-  }
+  Matrix<double> state = x(rows, Eigen::all).template cast<double>();
   const double tolerance = static_cast<double>(std::max(state.rows(), state.cols())) *
                            static_cast<double>(std::numeric_limits<T>::epsilon());
   const std::vector<double> s = destructive_singular_values(state);

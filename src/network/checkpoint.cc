@@ -9,14 +9,14 @@
 #include <fmt/format.h>
 
 #include "base/dcheck.h"
-#include "base/edit_distance.h"
 #include "base/errors.h"
+#include "base/mapped.h"
+#include "base/suggestion.h"
 #include "io/checkpoint_files.h"
 #include "io/dtype.h"
 #include "io/json_file.h"
 #include "io/utf8.h"
 #include "network/families/families.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -145,10 +145,10 @@ class NameTable {
         fmt::format("{}: {} tensor{} inside the layers {} not used: {}; the family {} has no such part", files_.where(),
                     inside.n, inside.n == 1 ? "" : "s", inside.n == 1 ? "is" : "are", inside.list(), network_.family);
     if (!ignore_unused) {
-      throw input_error(fmt::format(
+      throw input_error(
           "{}, and the numbers would be those of another network. config.json may say the wrong model_type; "
           "OpenOptions::ignore_unused goes on without them",
-          which));
+          which);
     }
     notes.push_back(which);
     return notes;
@@ -163,8 +163,7 @@ class NameTable {
       if (n++ < kNamed) names.push_back(name);
     }
     std::string list() const {
-      std::string text;
-      for (const std::string& name : names) text += fmt::format("{}{}", text.empty() ? "" : ", ", in_quotes(name));
+      const std::string text = fmt::format("{}", fmt::join(mapped<std::string>(names, in_quotes), ", "));
       return n > names.size() ? fmt::format("{} and {} more", text, n - names.size()) : text;
     }
   };
@@ -209,13 +208,12 @@ class NameTable {
   static void check(const TensorSpec& spec, const CheckpointFiles::Entry& entry) {
     const TensorInfo& tensor = *entry.tensor;
     if (!tensor.supported || is_integer(tensor.dtype)) {
-      throw input_error(
-          fmt::format("{}: tensor {} has type {}, expected F64, F32, F16 or BF16; quantised models are not read",
-                      entry.file->where(), in_quotes(tensor.name), printable(tensor.dtype_name)));
+      throw input_error("{}: tensor {} has type {}, expected F64, F32, F16 or BF16; quantised models are not read",
+                        entry.file->where(), in_quotes(tensor.name), printable(tensor.dtype_name));
     }
     if (tensor.shape != spec.shape) {
-      throw input_error(fmt::format("{}: tensor {} is {}, expected {} as config.json says", entry.file->where(),
-                                    in_quotes(tensor.name), shape_text(tensor.shape), shape_text(spec.shape)));
+      throw input_error("{}: tensor {} is {}, expected {} as config.json says", entry.file->where(),
+                        in_quotes(tensor.name), shape_text(tensor.shape), shape_text(spec.shape));
     }
   }
 
@@ -224,11 +222,11 @@ class NameTable {
     if (n_found_ == 0) {
       const std::string some = files_.entries().empty() ? "no tensors" : in_quotes(files_.entries().begin()->first);
       return input_error(
-          fmt::format("{}: none of the {} tensors of the family {} is there; found {} and the like, expected {} {}, "
-                      "with or without "
-                      "'{}' in front. config.json may belong to another model",
-                      files_.where(), missing.size(), network_.family, some, in_quotes(missing[0]->name),
-                      shape_text(missing[0]->shape), names_.prefix));
+          "{}: none of the {} tensors of the family {} is there; found {} and the like, expected {} {}, "
+          "with or without "
+          "'{}' in front. config.json may belong to another model",
+          files_.where(), missing.size(), network_.family, some, in_quotes(missing[0]->name),
+          shape_text(missing[0]->shape), names_.prefix);
     }
     std::string text = fmt::format("{}: tensor {} is missing, expected with shape {}", files_.where(),
                                    in_quotes(wanted), shape_text(missing[0]->shape));
@@ -276,7 +274,7 @@ Model open_checkpoint(const fs::path& directory, bool ignore_unused) {
   if (!fs::exists(config_file, error)) {
     // If the weights are no better, that message says more.
     CheckpointFiles::open(directory);
-    throw input_error(fmt::format("{}: has weights but no config.json, which says what they mean", directory.string()));
+    throw input_error("{}: has weights but no config.json, which says what they mean", directory.string());
   }
   const Config config(read_json_file(config_file), config_file.string(), ErrorKind::kInput);
   Model model;

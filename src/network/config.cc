@@ -1,8 +1,7 @@
 #include "network/config.h"
 
+#include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace rankfall {
 namespace {
@@ -21,7 +20,7 @@ Config::Config(nlohmann::json values, std::string where, ErrorKind kind)
 
 Config::Config(std::shared_ptr<const nlohmann::json> values, std::string where, ErrorKind kind)
     : values_(std::move(values)), where_(std::move(where)), kind_(kind) {
-  if (!values_->is_object()) fail(fmt::format("found {}, expected a JSON object", shown(*values_)));
+  if (!values_->is_object()) fail("found {}, expected a JSON object", shown(*values_));
 }
 
 Config Config::part(const nlohmann::json& values, const std::string& name) const {
@@ -39,13 +38,12 @@ bool Config::has(std::string_view key) const { return find(key) != nullptr; }
 
 Index Config::integer(std::string_view key, Index low, Index high) const {
   const nlohmann::json* value = find(key);
-  if (!value) fail(fmt::format("'{}' is missing, expected a whole number from {} to {}", key, low, high));
-  const bool fits = value->is_number_unsigned() ? value->get<std::uint64_t>() <= static_cast<std::uint64_t>(high) &&
-                                                      static_cast<Index>(value->get<std::uint64_t>()) >= low
-                    : value->is_number_integer()
-                        ? value->get<std::int64_t>() >= low && value->get<std::int64_t>() <= high
-                        : false;
-  if (!fits) fail(fmt::format("'{}' is {}, expected a whole number from {} to {}", key, shown(*value), low, high));
+  if (!value) fail("'{}' is missing, expected a whole number from {} to {}", key, low, high);
+  const bool fits =
+      value->is_number_unsigned() ? std::in_range<Index>(value->get<std::uint64_t>()) : value->is_number_integer();
+  if (!fits || value->get<Index>() < low || value->get<Index>() > high) {
+    fail("'{}' is {}, expected a whole number from {} to {}", key, shown(*value), low, high);
+  }
   return value->get<Index>();
 }
 
@@ -57,7 +55,7 @@ Index Config::side(std::string_view key, Index low, Index high, Index fallback) 
   const nlohmann::json* value = find(key);
   if (!value || !value->is_array()) return integer(key, low, high, fallback);
   if (value->size() != 2 || (*value)[0] != (*value)[1]) {
-    fail(fmt::format("'{}' is {}, expected a number or two equal ones", key, shown(*value)));
+    fail("'{}' is {}, expected a number or two equal ones", key, shown(*value));
   }
   return Config({{std::string(key), (*value)[0]}}, where_, kind_).integer(key, low, high);
 }
@@ -66,7 +64,7 @@ double Config::number(std::string_view key, double low, double high, double fall
   const nlohmann::json* value = find(key);
   if (!value) return fallback;
   if (!value->is_number() || !(value->get<double>() >= low && value->get<double>() <= high)) {
-    fail(fmt::format("'{}' is {}, expected a number from {} to {}", key, shown(*value), low, high));
+    fail("'{}' is {}, expected a number from {} to {}", key, shown(*value), low, high);
   }
   return value->get<double>();
 }
@@ -74,19 +72,19 @@ double Config::number(std::string_view key, double low, double high, double fall
 bool Config::flag(std::string_view key, bool fallback) const {
   const nlohmann::json* value = find(key);
   if (!value) return fallback;
-  if (!value->is_boolean()) fail(fmt::format("'{}' is {}, expected true or false", key, shown(*value)));
+  if (!value->is_boolean()) fail("'{}' is {}, expected true or false", key, shown(*value));
   return value->get<bool>();
 }
 
 std::string Config::text(std::string_view key) const {
-  if (!has(key)) fail(fmt::format("'{}' is missing, expected a text", key));
+  if (!has(key)) fail("'{}' is missing, expected a text", key);
   return text(key, "");
 }
 
 std::string Config::text(std::string_view key, std::string_view fallback) const {
   const nlohmann::json* value = find(key);
   if (!value) return std::string(fallback);
-  if (!value->is_string()) fail(fmt::format("'{}' is {}, expected a text", key, shown(*value)));
+  if (!value->is_string()) fail("'{}' is {}, expected a text", key, shown(*value));
   return value->get<std::string>();
 }
 
@@ -109,14 +107,11 @@ bool Config::is_object(std::string_view key) const {
 std::array<double, 3> Config::triple(std::string_view key, const std::array<double, 3>& fallback) const {
   const nlohmann::json* value = find(key);
   if (!value) return fallback;
-  std::array<double, 3> numbers{};
-  const bool fits = value->is_array() && value->size() == 3;
-  for (std::size_t i = 0; fits && i < 3; ++i) {
-    if (!(*value)[i].is_number()) fail(fmt::format("'{}' is {}, expected three numbers", key, shown(*value)));
-    numbers[i] = (*value)[i].get<double>();
+  const auto is_number = [](const nlohmann::json& entry) { return entry.is_number(); };
+  if (!value->is_array() || value->size() != 3 || !std::ranges::all_of(*value, is_number)) {
+    fail("'{}' is {}, expected three numbers", key, shown(*value));
   }
-  if (!fits) fail(fmt::format("'{}' is {}, expected three numbers", key, shown(*value)));
-  return numbers;
+  return value->get<std::array<double, 3>>();
 }
 
 std::optional<Config> Config::object(std::string_view key) const {
@@ -130,7 +125,7 @@ Config Config::child(std::string_view key) const { return part(at(key), fmt::for
 std::vector<Config> Config::list(std::string_view key, std::size_t most) const {
   const nlohmann::json& items = at(key);
   if (!items.is_array() || items.size() > most) {
-    fail(fmt::format("'{}' is {}, expected a list of at most {}", key, shown(items), most));
+    fail("'{}' is {}, expected a list of at most {}", key, shown(items), most);
   }
   std::vector<Config> parts;
   for (std::size_t i = 0; i < items.size(); ++i) parts.push_back(part(items[i], fmt::format("'{}'[{}]", key, i)));
@@ -139,7 +134,7 @@ std::vector<Config> Config::list(std::string_view key, std::size_t most) const {
 
 const nlohmann::json& Config::at(std::string_view key) const {
   const nlohmann::json* value = find(key);
-  if (!value) fail(fmt::format("'{}' is missing", key));
+  if (!value) fail("'{}' is missing", key);
   return *value;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <rankfall/error.h>
@@ -46,6 +47,10 @@ class Config {
   const nlohmann::json& at(std::string_view key) const;
 
   [[noreturn]] void fail(const std::string& problem) const;
+  template <class... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    fail(fmt::format(format, std::forward<Args>(args)...));
+  }
   const std::string& where() const { return where_; }
 
  private:

@@ -96,6 +96,14 @@ class DrawnWeights final : public WeightSource {
 
 }  // namespace
 
+Index TensorSpec::matrix_rows() const { return shape.size() < 2 ? 1 : shape[0]; }
+
+Index TensorSpec::matrix_cols() const {
+  Index n = 1;
+  for (std::size_t i = shape.size() < 2 ? 0 : 1; i < shape.size(); ++i) n *= shape[i];
+  return n;
+}
+
 std::shared_ptr<const WeightSource> draw_weights(std::vector<TensorSpec> tensors, std::uint64_t seed,
                                                  std::uint64_t keep_bytes) {
   return std::make_shared<DrawnWeights>(std::move(tensors), seed, keep_bytes);

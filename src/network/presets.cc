@@ -1,6 +1,9 @@
 #include "network/presets.h"
 
+#include <algorithm>
 #include <array>
+
+#include "base/mapped.h"
 
 namespace rankfall {
 namespace {
@@ -70,27 +73,17 @@ constexpr std::array kPresets = {
            "rms_norm_eps": 1e-05})"},
 };
 
+std::optional<std::string_view> entry_of(std::string_view name, const char* Preset::*entry) {
+  const auto* found = std::ranges::find(kPresets, name, &Preset::name);
+  return found == kPresets.end() ? std::nullopt : std::optional<std::string_view>(found->*entry);
+}
+
 }  // namespace
 
-std::vector<std::string> preset_names() {
-  std::vector<std::string> names;
-  names.reserve(kPresets.size());
-  for (const Preset& preset : kPresets) names.emplace_back(preset.name);
-  return names;
-}
+std::vector<std::string> preset_names() { return mapped<std::string>(kPresets, &Preset::name); }
 
-std::optional<std::string_view> preset_config(std::string_view name) {
-  for (const Preset& preset : kPresets) {
-    if (name == preset.name) return preset.config;
-  }
-  return std::nullopt;
-}
+std::optional<std::string_view> preset_config(std::string_view name) { return entry_of(name, &Preset::config); }
 
-std::optional<std::string_view> preset_hub_name(std::string_view name) {
-  for (const Preset& preset : kPresets) {
-    if (name == preset.name) return preset.hub;
-  }
-  return std::nullopt;
-}
+std::optional<std::string_view> preset_hub_name(std::string_view name) { return entry_of(name, &Preset::hub); }
 
 }  // namespace rankfall

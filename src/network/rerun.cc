@@ -1,47 +1,31 @@
-#include <fmt/format.h>
 
+#include "base/errors.h"
 #include <rankfall/decompose.h>
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
 
-// Outputs first .. first + count of a linear map.
-Linear outputs_of(Linear f, Index first, Index count) {
-  if (f.w.transposed) {
-    f.w.col += first;
-    f.w.cols = count;
-  } else {
-    f.w.row += first;
-    f.w.rows = count;
-  }
-  if (f.b) {
-    f.b->col += first;
-    f.b->cols = count;
-  }
-  return f;
-}
-
-Linear inputs_of(Linear f, Index first, Index count) {
-  if (f.w.transposed) {
-    f.w.row += first;
-    f.w.rows = count;
-  } else {
-    f.w.col += first;
-    f.w.cols = count;
-  }
-  return f;
-}
-
-TensorSlice row_of(TensorSlice slice, Index row) {
-  slice.row += row;
-  slice.rows = 1;
+TensorSlice rows_of(TensorSlice slice, Index first, Index count) {
+  slice.row += first;
+  slice.rows = count;
   return slice;
 }
 TensorSlice columns_of(TensorSlice slice, Index first, Index count) {
   slice.col += first;
   slice.cols = count;
   return slice;
+}
+
+// Outputs first .. first + count of a linear map.
+Linear outputs_of(Linear f, Index first, Index count) {
+  f.w = f.w.transposed ? columns_of(f.w, first, count) : rows_of(f.w, first, count);
+  if (f.b) f.b = columns_of(*f.b, first, count);
+  return f;
+}
+
+Linear inputs_of(Linear f, Index first, Index count) {
+  f.w = f.w.transposed ? rows_of(f.w, first, count) : columns_of(f.w, first, count);
+  return f;
 }
 
 Positions positions_of(const NoPositions& none, Index /*head*/, Index /*d*/) { return none; }
@@ -52,7 +36,7 @@ Positions positions_of(T5Positions t5, Index head, Index /*d*/) {
 }
 Positions positions_of(XlnetPositions xlnet, Index head, Index d) {
   xlnet.r = outputs_of(xlnet.r, head * d, d);
-  for (TensorSlice* table : {&xlnet.u, &xlnet.v, &xlnet.s}) *table = row_of(*table, head);
+  for (TensorSlice* table : {&xlnet.u, &xlnet.v, &xlnet.s}) *table = rows_of(*table, head, 1);
   xlnet.segment_embedding = columns_of(xlnet.segment_embedding, head * d, d);
   return xlnet;
 }
@@ -83,8 +67,7 @@ Attention head_of(const Attention& all, Index head, Index block_shift) {
 
 Network rerun_network(const Network& network, const Path& path) {
   if (path.origin.kind != Origin::Kind::kEmbedding) {
-    throw Error(ErrorKind::kUsage, fmt::format("a path from {} cannot be run again by itself; expected the embedding",
-                                               to_string(path.origin)));
+    throw usage_error("a path from {} cannot be run again by itself; expected the embedding", to_string(path.origin));
   }
   Network out = network;
   out.layers.clear();
@@ -94,8 +77,7 @@ Network rerun_network(const Network& network, const Path& path) {
       if (layer.block != head.block) continue;
       if (const auto* attention = std::get_if<Attention>(&layer.f)) {
         if (head.head < 0 || head.head >= attention->n_heads) {
-          throw Error(ErrorKind::kUsage,
-                      fmt::format("head L{}H{}: the block has {} heads", head.block, head.head, attention->n_heads));
+          throw usage_error("head L{}H{}: the block has {} heads", head.block, head.head, attention->n_heads);
         }
         // LayerNorm without gain; its eps is the model's own where it has one.
         Norm plain;

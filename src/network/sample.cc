@@ -6,30 +6,28 @@
 
 #include "base/errors.h"
 #include "base/random.h"
-#include <rankfall/error.h>
 #include <rankfall/sample.h>
 
 namespace rankfall {
 namespace {
 
 void check_length(const Network& network, Index n_tokens) {
-  if (n_tokens < 1) throw usage_error(fmt::format("a sample of {} tokens; expected at least 1", n_tokens));
+  if (n_tokens < 1) throw usage_error("a sample of {} tokens; expected at least 1", n_tokens);
   const Index limit = network.sizes.max_positions;
   if (limit > 0 && n_tokens > limit) {
-    throw usage_error(fmt::format(
-        "a sample of {} tokens; the model has positions for {} at most (InputOptions::n_tokens)", n_tokens, limit));
+    throw usage_error("a sample of {} tokens; the model has positions for {} at most (InputOptions::n_tokens)",
+                      n_tokens, limit);
   }
 }
 
 void check_width(const char* what, Index found, Index expected) {
-  if (found != expected)
-    throw usage_error(fmt::format("a sample with {} {} a token; the model takes {}", found, what, expected));
+  if (found != expected) throw usage_error("a sample with {} {} a token; the model takes {}", found, what, expected);
 }
 
 template <class V>
 void check_beside(const char* what, const std::vector<V>& values, Index n_tokens) {
-  if (!values.empty() && static_cast<Index>(values.size()) != n_tokens) {
-    throw usage_error(fmt::format("a sample of {} tokens with {} {} entries", n_tokens, values.size(), what));
+  if (!values.empty() && std::ssize(values) != n_tokens) {
+    throw usage_error("a sample of {} tokens with {} {} entries", n_tokens, values.size(), what);
   }
 }
 
@@ -38,8 +36,8 @@ void check_content(const Network& network, const TokenIds& ids) {
   if (!input) throw usage_error("a sample of token ids; the model takes real features or images");
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= input->words.rows) {
-      throw usage_error(fmt::format("token id {} at position {}; the model's vocabulary has ids 0 to {}", ids[i], i,
-                                    input->words.rows - 1));
+      throw usage_error("token id {} at position {}; the model's vocabulary has ids 0 to {}", ids[i], i,
+                        input->words.rows - 1);
     }
   }
 }
@@ -55,13 +53,11 @@ void check_content(const Network& network, const Pixels& pixels) {
   if (!input) throw usage_error("a sample of pixels; the model takes no images");
   const Index n_pixels = input->image * input->image;
   if (pixels.values.rows() != input->channels || pixels.values.cols() != n_pixels) {
-    throw usage_error(fmt::format("an image of {} channels with {} pixels each; the model takes {} channels of {} x {}",
-                                  pixels.values.rows(), pixels.values.cols(), input->channels, input->image,
-                                  input->image));
+    throw usage_error("an image of {} channels with {} pixels each; the model takes {} channels of {} x {}",
+                      pixels.values.rows(), pixels.values.cols(), input->channels, input->image, input->image);
   }
   if (pixels.n_tokens != input->n_tokens()) {
-    throw usage_error(
-        fmt::format("an image said to be {} tokens; the model makes {}", pixels.n_tokens, input->n_tokens()));
+    throw usage_error("an image said to be {} tokens; the model makes {}", pixels.n_tokens, input->n_tokens());
   }
 }
 
@@ -124,7 +120,7 @@ void check_sample(const Network& network, const Sample& sample) {
   const Index n_segments = input && input->segments ? input->segments->rows : 0;
   for (const std::int32_t segment : sample.segments) {
     if (segment < 0 || (n_segments > 0 && segment >= n_segments)) {
-      throw usage_error(fmt::format("segment {}; the model has segments 0 to {}", segment, n_segments - 1));
+      throw usage_error("segment {}; the model has segments 0 to {}", segment, n_segments - 1);
     }
   }
 }

@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/suggestion.h"
-#include <rankfall/error.h>
 #include <rankfall/variants.h>
 
 namespace rankfall {
@@ -11,6 +13,13 @@ namespace {
 
 bool is_mlp(const SubLayer& layer) { return std::holds_alternative<Mlp>(layer.f); }
 bool is_attention(const SubLayer& layer) { return std::holds_alternative<Attention>(layer.f); }
+
+struct NamedPart {
+  std::string_view name;
+  bool Parts::*flag;
+};
+constexpr NamedPart kParts[] = {
+    {"attn_skip", &Parts::attn_skip}, {"mlp", &Parts::mlp}, {"mlp_skip", &Parts::mlp_skip}, {"norm", &Parts::norm}};
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -47,10 +56,10 @@ Network as_published(Network network, PaperVariant variant) {
   const Parts parts = parts_of(variant);
   if (network.family == "bert" || network.family == "xlnet") return without(std::move(network), parts);
   if (network.family != "albert") {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("variants as published: the model's family is '{}'; the published figures know "
-                            "bert, albert and xlnet only",
-                            network.family));
+    throw usage_error(
+        "variants as published: the model's family is '{}'; the published figures know "
+        "bert, albert and xlnet only",
+        network.family);
   }
   // ALBERT's ffn and ffn_output became identities; the activation, the MLP's skip and its norm stayed.
   if (parts.mlp) {
@@ -92,10 +101,9 @@ std::vector<Variant> with_attentions(const std::vector<Variant>& variants,
   for (std::size_t i = 0; i < choices.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (choices[i].weights != choices[j].weights || choices[i].mask != choices[j].mask) continue;
-      throw Error(ErrorKind::kUsage,
-                  choices[i].name == choices[j].name
-                      ? fmt::format("attention {} is given twice", choices[i].name)
-                      : fmt::format("attention {} is the same as {}", choices[i].name, choices[j].name));
+      throw usage_error(choices[i].name == choices[j].name
+                            ? fmt::format("attention {} is given twice", choices[i].name)
+                            : fmt::format("attention {} is the same as {}", choices[i].name, choices[j].name));
     }
   }
   std::vector<Variant> out;
@@ -113,25 +121,16 @@ std::vector<Variant> with_attentions(const std::vector<Variant>& variants,
 Variant variant_without(std::string_view parts) {
   Variant variant;
   for (const std::string_view part : split(parts, ',')) {
-    bool* flag = part == "attn_skip"  ? &variant.removed.attn_skip
-                 : part == "mlp"      ? &variant.removed.mlp
-                 : part == "mlp_skip" ? &variant.removed.mlp_skip
-                 : part == "norm"     ? &variant.removed.norm
-                                      : nullptr;
-    if (!flag) {
-      throw Error(ErrorKind::kUsage, fmt::format("unknown part '{}', expected attn_skip, mlp, mlp_skip or norm{}", part,
-                                                 did_you_mean(part, {"attn_skip", "mlp", "mlp_skip", "norm"})));
+    const auto* found = std::ranges::find(kParts, part, &NamedPart::name);
+    if (found == std::end(kParts)) {
+      throw usage_error("unknown part '{}', expected attn_skip, mlp, mlp_skip or norm{}", part,
+                        did_you_mean(part, {"attn_skip", "mlp", "mlp_skip", "norm"}));
     }
-    if (*flag) throw Error(ErrorKind::kUsage, fmt::format("part '{}' is named twice", part));
-    *flag = true;
+    if (std::exchange(variant.removed.*found->flag, true)) throw usage_error("part '{}' is named twice", part);
   }
-  const auto name = [&](bool removed, const char* part) {
-    if (removed) variant.name += fmt::format("{}-{}", variant.name.empty() ? "" : ",", part);
-  };
-  name(variant.removed.attn_skip, "attn_skip");
-  name(variant.removed.mlp, "mlp");
-  name(variant.removed.mlp_skip, "mlp_skip");
-  name(variant.removed.norm, "norm");
+  for (const NamedPart& part : kParts) {
+    if (variant.removed.*part.flag) variant.name += fmt::format("{}-{}", variant.name.empty() ? "" : ",", part.name);
+  }
   return variant;
 }
 
@@ -142,23 +141,18 @@ Variant variant_named(std::string_view name) {
   if (name == "san+mlp") return labelled({.attn_skip = true, .mlp_skip = true});
   if (name == "san+skip") return labelled({.mlp = true});
   if (name == "no-norm") return labelled({.norm = true});
-  throw Error(ErrorKind::kUsage,
-              fmt::format("unknown variant '{}', expected full, san, san+mlp, san+skip or no-norm{}", name,
-                          did_you_mean(name, {"full", "san", "san+mlp", "san+skip", "no-norm"})));
+  throw usage_error("unknown variant '{}', expected full, san, san+mlp, san+skip or no-norm{}", name,
+                    did_you_mean(name, {"full", "san", "san+mlp", "san+skip", "no-norm"}));
 }
 
 std::vector<Variant> paper_variants(bool as_published) {
-  struct Named {
-    const char* name;
-    PaperVariant paper;
-  };
   std::vector<Variant> variants;
-  for (const Named& named : {Named{"full", PaperVariant::kFull}, Named{"san", PaperVariant::kSan},
-                             Named{"san+mlp", PaperVariant::kSanMlp}, Named{"san+skip", PaperVariant::kSanSkip}}) {
-    Variant variant = variant_named(named.name);
+  for (const auto& [name, paper] :
+       {std::pair("full", PaperVariant::kFull), std::pair("san", PaperVariant::kSan),
+        std::pair("san+mlp", PaperVariant::kSanMlp), std::pair("san+skip", PaperVariant::kSanSkip)}) {
+    Variant& variant = variants.emplace_back(variant_named(name));
     variant.as_published = as_published;
-    variant.paper = named.paper;
-    variants.push_back(std::move(variant));
+    variant.paper = paper;
   }
   return variants;
 }

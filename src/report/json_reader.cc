@@ -7,7 +7,6 @@
 #include <variant>
 #include <vector>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "io/json_events.h"
@@ -15,7 +14,6 @@
 #include "result/legacy.h"
 #include "result/manifest.h"
 #include "result/row.h"
-#include <rankfall/error.h>
 #include <rankfall/report.h>
 
 namespace rankfall {
@@ -89,19 +87,15 @@ class ResultEvents : public JsonEvents {
   const std::string& top() const { return top_; }
 
   void once(std::set<std::string>& keys, const std::string& name) const {
-    if (!keys.insert(name).second) fail(fmt::format("key {} twice in one object", in_quotes(name)));
-    if (keys.size() > kMaxKeys) {
-      fail(fmt::format("an object with more than {} keys; not a result of rankfall", kMaxKeys));
-    }
+    if (!keys.insert(name).second) fail("key {} twice in one object", in_quotes(name));
+    if (keys.size() > kMaxKeys) fail("an object with more than {} keys; not a result of rankfall", kMaxKeys);
   }
 
   [[noreturn]] void expected(std::string_view key, std::string_view found, std::string_view wanted) const {
-    fail(fmt::format("'{}' is {}, expected {}", key, found, wanted));
+    fail("'{}' is {}, expected {}", key, found, wanted);
   }
   void need(const std::string& name) const {
-    if (!top_keys_.contains(name)) {
-      fail(fmt::format("no '{}'; is it a result that rankfall wrote as JSON?", name));
-    }
+    if (!top_keys_.contains(name)) fail("no '{}'; is it a result that rankfall wrote as JSON?", name);
   }
 
  private:
@@ -118,7 +112,7 @@ class ResultEvents : public JsonEvents {
     if (depth() > 1) inner_close();
   }
   bool value(Scalar v) {
-    if (depth() == 0) fail(fmt::format("{}, expected the object that rankfall writes", type_of(v)));
+    if (depth() == 0) fail("{}, expected the object that rankfall writes", type_of(v));
     if (depth() == 1) {
       top_value(v);
     } else {
@@ -197,25 +191,24 @@ class HeadReader final : public ResultEvents {
       auto* text = std::get_if<std::string>(&value);
       if (!text) refuse("array");
       texts_.push_back(std::move(*text));
-    } else if (const auto* number = std::get_if<std::uint64_t>(&value)) {  // beyond what a manifest holds
-      entries_.emplace_back(key_, std::to_string(*number));
-    } else if (auto* text = std::get_if<std::string>(&value)) {
-      entries_.emplace_back(key_, std::move(*text));
-    } else if (const auto* flag = std::get_if<bool>(&value)) {
-      entries_.emplace_back(key_, *flag);
-    } else if (const auto* whole = std::get_if<std::int64_t>(&value)) {
-      entries_.emplace_back(key_, *whole);
-    } else if (const auto* real = std::get_if<double>(&value)) {
-      entries_.emplace_back(key_, *real);
+      return;
     }
+    const auto add_entry = [this]<class T>(T& v) {
+      if constexpr (std::is_same_v<T, std::uint64_t>) {  // beyond what a manifest holds
+        entries_.emplace_back(key_, std::to_string(v));
+      } else if constexpr (!std::is_same_v<T, std::monostate>) {
+        entries_.emplace_back(key_, std::move(v));
+      }
+    };
+    std::visit(add_entry, value);
   }
 
   [[noreturn]] void refuse(std::string_view found) const {
-    fail(fmt::format("manifest: {} is {}, expected a value or a list of texts", in_quotes(key_), found));
+    fail("manifest: {} is {}, expected a value or a list of texts", in_quotes(key_), found);
   }
   [[noreturn]] void unknown_schema(std::string_view found) const {
-    fail(fmt::format("'schema' is {}, expected a number from 1 to {}; written by a later version of rankfall?", found,
-                     kResultSchema));
+    fail("'schema' is {}, expected a number from 1 to {}; written by a later version of rankfall?", found,
+         kResultSchema);
   }
 
   std::string version_, command_, key_;
@@ -250,24 +243,22 @@ class RowReader final : public ResultEvents {
     if (top() != "rows") return;
     if (depth() > 3) wrong(object ? "object" : "array");
     if (!object) not_a_row("array");
-    if (rows_.size() == kMaxRows) fail(fmt::format("more than {} rows", kMaxRows));
+    if (rows_.size() == kMaxRows) fail("more than {} rows", kMaxRows);
     rows_.emplace_back();
     seen_ = 0;
     verdict_.clear();
   }
   void inner_close() override {
     if (top() != "rows" || depth() != 2) return;
-    if (seen_ == 0) fail(fmt::format("row {}: is empty; no command writes such", index()));
+    if (seen_ == 0) fail("row {}: is empty; no command writes such", index());
     if (is_old_) upgrade_row(command_, verdict_, rows_.back());
   }
   void inner_key(std::string& name) override {
     if (top() != "rows") return;
     column_ = find_column(is_old_ ? renamed(name) : name);
-    if (!column_) {
-      fail(fmt::format("row {}: unknown column {}; written by a later version of rankfall?", index(), in_quotes(name)));
-    }
+    if (!column_) fail("row {}: unknown column {}; written by a later version of rankfall?", index(), in_quotes(name));
     const std::uint64_t bit = std::uint64_t{1} << (column_ - columns().data());
-    if ((seen_ & bit) != 0) fail(fmt::format("row {}: key {} twice in one object", index(), in_quotes(name)));
+    if ((seen_ & bit) != 0) fail("row {}: key {} twice in one object", index(), in_quotes(name));
     seen_ |= bit;
   }
   void inner_value(Scalar& value) override {
@@ -292,10 +283,10 @@ class RowReader final : public ResultEvents {
 
   std::size_t index() const { return rows_.size() - 1; }
   [[noreturn]] void not_a_row(std::string_view found) const {
-    fail(fmt::format("row {}: {}, expected an object", rows_.size(), found));
+    fail("row {}: {}, expected an object", rows_.size(), found);
   }
   [[noreturn]] void wrong(std::string_view found) const {
-    fail(fmt::format("row {}: '{}' is {}, expected {}", index(), column_->name, found, column_->expected));
+    fail("row {}: '{}' is {}, expected {}", index(), column_->name, found, column_->expected);
   }
 
   bool is_old_;

@@ -6,7 +6,6 @@
 
 #include "io/utf8.h"
 #include "report/row_text.h"
-#include "result/manifest.h"
 #include "result/row.h"
 #include <rankfall/report.h>
 #include <rankfall/version.h>
@@ -34,10 +33,6 @@ struct JsonValue {
     return out + "]";
   }
 };
-
-}  // namespace
-
-namespace {
 
 // Without the closing brace.
 std::string json_head(const Result& result) {

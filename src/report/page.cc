@@ -3,15 +3,15 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
+#include "base/mapped.h"
 #include "report/page_content.h"
 #include "result/manifest.h"
 #include "studies/views.h"
-#include <rankfall/error.h>
 #include <rankfall/report.h>
 
 namespace rankfall {
@@ -35,9 +35,7 @@ struct Group {
 };
 
 std::vector<Group> groups_of(const std::vector<NamedResult>& results) {
-  std::vector<const NamedResult*> ordered;
-  ordered.reserve(results.size());
-  for (const NamedResult& one : results) ordered.push_back(&one);
+  auto ordered = mapped<const NamedResult*>(results, [](const NamedResult& one) { return &one; });
   std::ranges::stable_sort(ordered, {}, [](const NamedResult* one) { return order_of(one->result); });
   std::vector<Group> groups;
   for (const NamedResult* one : ordered) {
@@ -161,12 +159,12 @@ PageContent page_content(const std::vector<NamedResult>& given, const PageOption
 Page make_page(const std::vector<NamedResult>& given, const PageOptions& options) {
   std::size_t n_rows = 0;
   for (const NamedResult& one : given) n_rows += one.result.rows.size();
-  if (given.empty()) throw Error(ErrorKind::kUsage, "a report needs at least one result");
+  if (given.empty()) throw usage_error("a report needs at least one result");
   if (n_rows > kMostRows) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} rows are more than a page can show (at most {}); measure fewer samples "
-                            "or metrics, or leave single samples out",
-                            n_rows, kMostRows));
+    throw usage_error(
+        "{} rows are more than a page can show (at most {}); measure fewer samples "
+        "or metrics, or leave single samples out",
+        n_rows, kMostRows);
   }
   return page_of(page_content(given, options));
 }

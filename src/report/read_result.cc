@@ -4,9 +4,7 @@
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
-
-#include <rankfall/error.h>
+#include "base/errors.h"
 #include <rankfall/report.h>
 
 namespace rankfall {
@@ -15,9 +13,7 @@ namespace {
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // a page of more would not open
 
 std::string read_text(const std::filesystem::path& file) {
-  const auto fail = [&](const std::string& why) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: {}", file.string(), why));
-  };
+  const auto fail = [&](const std::string& why) { throw input_error("{}: {}", file.string(), why); };
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) fail("is a directory, expected a result that rankfall wrote as JSON");
   if (std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error)) {
@@ -43,19 +39,15 @@ std::string read_text(const std::filesystem::path& file) {
 
 NamedResult read_result(const std::filesystem::path& file) {
   if (file.extension() == ".csv") {
-    throw Error(ErrorKind::kInput,
-                fmt::format("{}: CSV does not say which command made it; a report needs JSON", file.string()));
+    throw input_error("{}: CSV does not say which command made it; a report needs JSON", file.string());
   }
   if (file.filename().string().ends_with(".manifest.json")) {
-    throw Error(
-        ErrorKind::kInput,
-        fmt::format("{}: the manifest of a CSV file, without rows; a report needs the result as JSON", file.string()));
+    throw input_error("{}: the manifest of a CSV file, without rows; a report needs the result as JSON", file.string());
   }
   const std::string text = read_text(file);
   const auto begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string::npos || text[begin] != '{') {
-    throw Error(ErrorKind::kInput,
-                fmt::format("{}: is not a result; expected one that rankfall saved as JSON", file.string()));
+    throw input_error("{}: is not a result; expected one that rankfall saved as JSON", file.string());
   }
   return {file.stem().string(), from_json(text, file.string())};
 }

@@ -3,21 +3,6 @@
 #include <rankfall/report.h>
 
 namespace rankfall {
-namespace {
-
-std::string to_text(const Result& result, Format format, const TableOptions& options) {
-  switch (format) {
-    case Format::kTable:
-      return to_table(result, options);
-    case Format::kCsv:
-      return to_csv(result);
-    case Format::kJson:
-      return to_json(result);
-  }
-  return {};
-}
-
-}  // namespace
 
 std::filesystem::path manifest_file(const std::filesystem::path& csv) {
   std::filesystem::path file = csv;
@@ -26,7 +11,9 @@ std::filesystem::path manifest_file(const std::filesystem::path& csv) {
 
 void save(const Result& result, const std::filesystem::path& file, Format format, const TableOptions& options,
           bool manifest) {
-  write_file_atomically(file, to_text(result, format, options));
+  write_file_atomically(file, format == Format::kTable ? to_table(result, options)
+                              : format == Format::kCsv ? to_csv(result)
+                                                       : to_json(result));
   if (format == Format::kCsv && manifest) write_file_atomically(manifest_file(file), manifest_json(result));
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/mapped.h"
 #include "studies/effectiveness/effectiveness.h"
 #include "studies/published/published.h"
 #include <rankfall/audit.h>
@@ -80,11 +81,7 @@ class Maker {
 
  private:
   Part& add(std::string name, std::string figure, std::string title, std::string intro, double quick, double full) {
-    Part& part = parts_.emplace_back();
-    part.name = std::move(name);
-    part.figure = std::move(figure);
-    part.title = std::move(title);
-    part.intro = std::move(intro);
+    Part& part = parts_.emplace_back(Part{std::move(name), std::move(figure), std::move(title), std::move(intro)});
     part.seconds = options_.full ? full : quick;
     // The part and every number of the scale, so that what was made with others is not taken for this.
     part.settings = fmt::format(
@@ -230,9 +227,7 @@ class Maker {
       MeasureOptions measure_of = measure_options(true, 32, progress);
       measure_of.n_seeds = 1;
       if (!options_.text.empty()) measure_of.input.text = options_.text;
-      std::vector<std::string> directories;
-      directories.reserve(models.size());
-      for (const auto& model : models) directories.push_back(model[0]);
+      const auto directories = mapped<std::string>(models, [](const auto& model) { return model[0]; });
       Result result = measure(directories, measure_of);
       for (const auto& [directory, published, name] : models) {
         rename(result, directory, name);

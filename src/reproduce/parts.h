@@ -16,10 +16,10 @@ struct Part {
   std::string name;    // of its files
   std::string figure;  // as ReproduceOptions::only calls it
   std::string title, intro;
-  std::string settings;  // what the result depends on: equal settings, equal result
-  double seconds = 1;    // about how long it takes, for the progress line
-  bool trains = false;   // needs ReproduceOptions::train
-  std::function<Result(const Progress& progress)> compute;
+  std::string settings = {};  // what the result depends on: equal settings, equal result
+  double seconds = 1;         // about how long it takes, for the progress line
+  bool trains = false;        // needs ReproduceOptions::train
+  std::function<Result(const Progress& progress)> compute = {};
 };
 
 // In the order of the report.

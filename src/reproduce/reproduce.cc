@@ -11,13 +11,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/errors.h"
+#include "base/mapped.h"
 #include "io/atomic_file.h"
 #include "reproduce/parts.h"
 #include "result/manifest.h"
 #include "studies/published/published.h"
 #include <rankfall/audit.h>
 #include <rankfall/bounds.h>
-#include <rankfall/error.h>
 #include <rankfall/paths.h>
 #include <rankfall/report.h>
 
@@ -28,11 +29,9 @@ namespace fs = std::filesystem;
 
 void make_directory(const fs::path& directory) {
   std::error_code error;
-  if (fs::is_symlink(directory, error)) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: is a link, expected a directory", directory.string()));
-  }
+  if (fs::is_symlink(directory, error)) throw input_error("{}: is a link, expected a directory", directory.string());
   fs::create_directories(directory, error);
-  if (error) throw Error(ErrorKind::kInput, fmt::format("{}: {}", directory.string(), error.message()));
+  if (error) throw input_error("{}: {}", directory.string(), error.message());
 }
 
 // The lock of a directory: one reproduction in it at a time. It goes with the process, too.
@@ -41,8 +40,7 @@ class Lock {
   explicit Lock(const fs::path& directory) : fd_(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     if (fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       close(fd_);
-      throw Error(ErrorKind::kUsage, fmt::format("{}: another reproduction is running in this directory",
-                                                 directory.parent_path().string()));
+      throw usage_error("{}: another reproduction is running in this directory", directory.parent_path().string());
     }
   }
   ~Lock() {
@@ -142,11 +140,8 @@ class Reproducer {
     for (const Part& part : parts_) {
       if (auto result = finished(part)) results.push_back({part.name, std::move(*result)});
     }
-    if (results.empty()) throw Error(ErrorKind::kUsage, "nothing was computed: the report would be empty");
-    std::vector<const Result*> pointers;
-    pointers.reserve(results.size());
-    for (const NamedResult& one : results) pointers.push_back(&one.result);
-    Result compared = agreement(pointers);
+    if (results.empty()) throw usage_error("nothing was computed: the report would be empty");
+    Result compared = agreement(mapped<const Result*>(results, [](const auto& one) { return &one.result; }));
     add(compared.manifest, "part", "agreement");
     add(compared.manifest, "part_order", std::int64_t{0});
     keep("agreement", compared);
@@ -216,7 +211,7 @@ Reproduction reproduce(const ReproduceOptions& options) {
   const std::vector<std::string> figures = reproduced_figures();
   for (const std::string& figure : options.only) {
     if (std::ranges::find(figures, figure) != figures.end()) continue;
-    throw Error(ErrorKind::kUsage, fmt::format("figure '{}': expected some of {}", figure, fmt::join(figures, ", ")));
+    throw usage_error("figure '{}': expected some of {}", figure, fmt::join(figures, ", "));
   }
   // Before the long computation: what is given is a model.
   for (const std::string& model : {options.bert, options.albert, options.xlnet}) {

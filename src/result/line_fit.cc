@@ -9,7 +9,7 @@ namespace rankfall {
 LineFit fit_line(std::span<const double> x, std::span<const double> y) {
   RANKFALL_DCHECK(x.size() == y.size());
   LineFit fit;
-  fit.n = static_cast<Index>(x.size());
+  fit.n = std::ssize(x);
   const auto n = static_cast<double>(x.size());
   double mean_x = 0, mean_y = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {

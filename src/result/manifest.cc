@@ -1,7 +1,6 @@
 #include "result/manifest.h"
 
 #include <fstream>
-#include <utility>
 
 #include <rankfall/version.h>
 

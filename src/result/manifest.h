@@ -2,9 +2,9 @@
 
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <rankfall/result.h>
 
@@ -16,11 +16,8 @@ void add(Manifest& manifest, std::string_view key, ManifestValue value);
 // Seeds are unsigned; those above 2^63 - 1 become decimal text.
 template <std::same_as<std::uint64_t> T>
 void add(Manifest& manifest, std::string_view key, T value) {
-  if (value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    add(manifest, key, ManifestValue(static_cast<std::int64_t>(value)));
-  } else {
-    add(manifest, key, ManifestValue(std::to_string(value)));
-  }
+  const bool fits = std::in_range<std::int64_t>(value);
+  add(manifest, key, fits ? ManifestValue(static_cast<std::int64_t>(value)) : ManifestValue(std::to_string(value)));
 }
 
 // The value of that key, or nullptr. Valid until the manifest changes.

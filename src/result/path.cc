@@ -27,17 +27,8 @@ bool take(std::string_view& text, std::string_view prefix) {
 }
 
 std::string_view kind_word(Origin::Kind kind) {
-  switch (kind) {
-    case Origin::Kind::kEmbedding:
-      return "embedding";
-    case Origin::Kind::kMlp:
-      return "mlp";
-    case Origin::Kind::kBias:
-      return "bias";
-    case Origin::Kind::kAll:
-      return "all";
-  }
-  return "";
+  constexpr std::string_view kWords[] = {"embedding", "mlp", "bias", "all"};
+  return kWords[static_cast<std::size_t>(kind)];
 }
 
 }  // namespace

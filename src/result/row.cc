@@ -12,14 +12,28 @@ namespace {
 template <class T>
 struct Field;
 
-template <>
-struct Field<std::string> {
+// Texts of either kind.
+template <class T>
+struct TextField {
   static constexpr std::string_view kExpected = "text";
-  static CellValue get(const std::string& field) { return field.empty() ? CellValue() : CellValue(field); }
-  static bool set(std::string& field, const CellValue& value) {
+  static bool set(T& field, const CellValue& value) {
     const auto* text = std::get_if<std::string>(&value);
     if (text) field = *text;
     return text != nullptr;
+  }
+};
+
+template <>
+struct Field<std::string> : TextField<std::string> {
+  static CellValue get(const std::string& field) { return field.empty() ? CellValue() : CellValue(field); }
+};
+template <>
+struct Field<Prose> : TextField<Prose> {
+  static CellValue get(const Prose& field) {
+    if (field.empty()) return {};
+    std::string text;
+    field.print(text);
+    return text;
   }
 };
 
@@ -92,47 +106,26 @@ struct Field<Basis> : WordField<Basis> {
   static constexpr std::string_view kExpected = "\"weights\" or \"data\"";
 };
 
+// What to_string writes and `parse` reads.
+template <class T, std::optional<T> (*parse)(std::string_view)>
+struct ParsedField {
+  static CellValue get(const std::optional<T>& field) { return field ? CellValue(to_string(*field)) : CellValue(); }
+  static bool set(std::optional<T>& field, const CellValue& value) {
+    const auto* text = std::get_if<std::string>(&value);
+    auto parsed = text ? parse(*text) : std::nullopt;
+    if (!parsed) return false;
+    field = std::move(parsed);
+    return true;
+  }
+};
+
 template <>
-struct Field<std::optional<Origin>> {
+struct Field<std::optional<Origin>> : ParsedField<Origin, origin_from> {
   static constexpr std::string_view kExpected = "an origin such as \"embedding\" or \"mlp.3\"";
-  static CellValue get(const std::optional<Origin>& field) {
-    return field ? CellValue(to_string(*field)) : CellValue();
-  }
-  static bool set(std::optional<Origin>& field, const CellValue& value) {
-    const auto* text = std::get_if<std::string>(&value);
-    const auto origin = text ? origin_from(*text) : std::nullopt;
-    if (origin) field = origin;
-    return origin.has_value();
-  }
 };
-
 template <>
-struct Field<std::optional<Heads>> {
+struct Field<std::optional<Heads>> : ParsedField<Heads, heads_from> {
   static constexpr std::string_view kExpected = "a path such as \"L2H5 > L7H0\"";
-  static CellValue get(const std::optional<Heads>& field) { return field ? CellValue(to_string(*field)) : CellValue(); }
-  static bool set(std::optional<Heads>& field, const CellValue& value) {
-    const auto* text = std::get_if<std::string>(&value);
-    auto heads = text ? heads_from(*text) : std::nullopt;
-    const bool fits = heads.has_value();
-    if (fits) field = std::move(heads);
-    return fits;
-  }
-};
-
-template <>
-struct Field<Prose> {
-  static constexpr std::string_view kExpected = "text";
-  static CellValue get(const Prose& field) {
-    if (field.empty()) return {};
-    std::string text;
-    field.print(text);
-    return text;
-  }
-  static bool set(Prose& field, const CellValue& value) {
-    const auto* text = std::get_if<std::string>(&value);
-    if (text) field = *text;
-    return text != nullptr;
-  }
 };
 
 template <auto member>

@@ -1,6 +1,7 @@
 #include "result/statistics.h"
 
 #include <cmath>
+#include <utility>
 
 namespace rankfall {
 
@@ -11,20 +12,6 @@ void Statistics::add(double value) {
   const double delta = value - mean_;
   mean_ += delta / static_cast<double>(n_);
   squares_ += delta * (value - mean_);
-}
-
-void Statistics::merge(const Statistics& other) {
-  if (other.n_ == 0) return;
-  if (n_ == 0) {
-    *this = other;
-    return;
-  }
-  const auto mine = static_cast<double>(n_), theirs = static_cast<double>(other.n_);
-  const double share = theirs / (mine + theirs);
-  const double delta = other.mean_ - mean_;
-  mean_ += delta * share;
-  squares_ += other.squares_ + delta * delta * mine * share;
-  n_ += other.n_;
 }
 
 std::optional<double> Statistics::mean() const {
@@ -43,9 +30,11 @@ void set(Row& row, const Statistics& statistics) {
   row.n = statistics.n();
 }
 
-void set_rounding_floor(Row& row) {
-  row.status = Status::kRoundingFloor;
-  row.verdict = "rounding floor";
+void set_status(Row& row, Status status, Prose words) {
+  row.status = status;
+  row.verdict = std::move(words);
 }
+
+void set_rounding_floor(Row& row) { set_status(row, Status::kRoundingFloor, "rounding floor"); }
 
 }  // namespace rankfall

@@ -7,14 +7,12 @@
 
 namespace rankfall {
 
-// Mean and unbiased standard deviation of values added one by one (Welford), or of two sets merged (Chan et al.).
-// The outcome depends on the order of the calls to within rounding, so callers add in index order.
+// Mean and unbiased standard deviation of values added one by one (Welford). The outcome depends on the order of the
+// calls to within rounding, so callers add in index order.
 // One value that is not finite makes mean and std absent for good. Not thread-safe.
 class Statistics {
  public:
   void add(double value);
-  // As if the values of `other` had been added here.
-  void merge(const Statistics& other);
 
   Index n() const { return n_; }
   std::optional<double> mean() const;  // absent for n = 0
@@ -28,6 +26,9 @@ class Statistics {
 
 // A row's mean, std and n.
 void set(Row& row, const Statistics& statistics);
+
+// What became of a row's value, and the same in words.
+void set_status(Row& row, Status status, Prose words);
 
 // Says that the compute precision cannot tell a row's value from zero.
 void set_rounding_floor(Row& row);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ostream>
 #include <span>
 
 #include <rankfall/result.h>
@@ -93,5 +94,7 @@ template <>
 std::optional<Basis> from_word<Basis>(std::string_view word) {
   return find_value<Basis>(kBasisWords, word);
 }
+
+std::ostream& operator<<(std::ostream& out, const Prose& prose) { return out << prose.text_; }
 
 }  // namespace rankfall

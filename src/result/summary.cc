@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include <rankfall/error.h>
+#include "base/errors.h"
 #include <rankfall/report.h>
 
 namespace rankfall {
@@ -40,7 +40,7 @@ Result at_level(const Result& result, RowLevel level) {
     out.rows.push_back(row);
   }
   if (level == RowLevel::kSeeds && !any_over_seeds) {
-    throw Error(ErrorKind::kUsage, "this result has no means over seeds; it was made with one seed");
+    throw usage_error("this result has no means over seeds; it was made with one seed");
   }
   return out;
 }

@@ -8,14 +8,16 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/suggestion.h"
 #include "result/summary.h"
-#include <rankfall/error.h>
 #include <rankfall/metric_info.h>
 #include <rankfall/threshold.h>
 
 namespace rankfall {
 namespace {
+
+constexpr std::string_view kComparisonSigns[] = {">", "<", ">=", "<="};  // of Threshold::Comparison
 
 std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
@@ -24,9 +26,10 @@ std::string_view trim(std::string_view text) {
 }
 
 [[noreturn]] void reject(std::string_view text, std::string_view why) {
-  throw Error(ErrorKind::kUsage, fmt::format("condition '{}': {}; expected [VARIANT:]METRIC[@LAYER]>VALUE, for example "
-                                             "'relative_residual.composite@last<0.1'",
-                                             text, why));
+  throw usage_error(
+      "condition '{}': {}; expected [VARIANT:]METRIC[@LAYER]>VALUE, for example "
+      "'relative_residual.composite@last<0.1'",
+      text, why);
 }
 
 template <class T>
@@ -41,38 +44,16 @@ bool is_metric_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
 }
 
-std::string_view sign(Threshold::Comparison comparison) {
-  switch (comparison) {
-    case Threshold::Comparison::kGreater:
-      return ">";
-    case Threshold::Comparison::kLess:
-      return "<";
-    case Threshold::Comparison::kGreaterEqual:
-      return ">=";
-    case Threshold::Comparison::kLessEqual:
-      return "<=";
-  }
-  return "?";
-}
-
 bool holds(const Threshold& threshold, double value) {
-  switch (threshold.comparison) {
-    case Threshold::Comparison::kGreater:
-      return value > threshold.value;
-    case Threshold::Comparison::kLess:
-      return value < threshold.value;
-    case Threshold::Comparison::kGreaterEqual:
-      return value >= threshold.value;
-    case Threshold::Comparison::kLessEqual:
-      return value <= threshold.value;
-  }
-  return false;
+  const double limit = threshold.value;
+  const bool outcomes[] = {value > limit, value < limit, value >= limit, value <= limit};  // of Threshold::Comparison
+  return outcomes[static_cast<std::size_t>(threshold.comparison)];
 }
 
 using Rows = std::vector<const Row*>;
 
 [[noreturn]] void nothing_to_compare(const Threshold& threshold, std::string_view why) {
-  throw Error(ErrorKind::kUsage, fmt::format("condition '{}': {}", to_string(threshold), why));
+  throw usage_error("condition '{}': {}", to_string(threshold), why);
 }
 
 // Keeps the rows whose text field is `wanted`; if there are none, says what there is.
@@ -154,7 +135,7 @@ std::string to_string(const Threshold& threshold) {
                      threshold.last_layer ? "@last"
                      : threshold.layer    ? fmt::format("@{}", *threshold.layer)
                                           : "",
-                     sign(threshold.comparison), threshold.value);
+                     kComparisonSigns[static_cast<std::size_t>(threshold.comparison)], threshold.value);
 }
 
 namespace {
@@ -171,7 +152,7 @@ std::optional<double> comparable(const Row& row) {
 
 void check_decidable(const Threshold& threshold, std::string_view command, const std::vector<std::string>& variants) {
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::kUsage, fmt::format("condition '{}': {}", to_string(threshold), why));
+    throw usage_error("condition '{}': {}", to_string(threshold), why);
   };
   const auto info = find_metric(threshold.metric);
   const MetricUse* use = info && info->axis != MetricAxis::kText ? info->use_in(command) : nullptr;

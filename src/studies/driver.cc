@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "engine/split/split.h"
 #include "result/manifest.h"
 #include "studies/part_of.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -46,27 +46,24 @@ std::vector<Row> named_rows(const Study& study, const StudyRun& run) {
 
 void check_seeds(const StudyInput& input) {
   const Index n_seeds = input.n_seeds.value_or(1);
-  if (n_seeds < 1) throw Error(ErrorKind::kUsage, fmt::format("{} seeds; expected at least 1", n_seeds));
+  if (n_seeds < 1) throw usage_error("{} seeds; expected at least 1", n_seeds);
   if (input.seed > std::numeric_limits<std::uint64_t>::max() - static_cast<std::uint64_t>(n_seeds)) {
-    throw Error(ErrorKind::kUsage, fmt::format("seed {} and {} seeds go beyond the largest seed", input.seed, n_seeds));
+    throw usage_error("seed {} and {} seeds go beyond the largest seed", input.seed, n_seeds);
   }
 }
 
 // Opens all models and inputs before any long computation, for the first seed.
 std::vector<OpenedModel> open_all(const Study& study, std::span<const std::string> models, const StudyInput& input,
                                   Manifest& manifest) {
-  if (models.empty()) throw Error(ErrorKind::kUsage, "no model given");
+  if (models.empty()) throw usage_error("no model given");
   const Index n_seeds = input.n_seeds.value_or(1);
   std::vector<OpenedModel> opened;
   Provenance provenance;
   for (const std::string& spec : models) {
-    if (std::ranges::count(models, spec) > 1) {
-      throw Error(ErrorKind::kUsage, fmt::format("model '{}' is given twice", spec));
-    }
+    if (std::ranges::count(models, spec) > 1) throw usage_error("model '{}' is given twice", spec);
     const auto check = [&](const Model& model, const InputSize& size) {
       if (n_seeds > 1 && !model.drawn && input.input.from_file()) {
-        throw Error(ErrorKind::kUsage, fmt::format("{} seeds, but neither the weights of {} nor its inputs are random",
-                                                   n_seeds, model.name));
+        throw usage_error("{} seeds, but neither the weights of {} nor its inputs are random", n_seeds, model.name);
       }
       check_study(study, model, size);
     };
@@ -100,7 +97,7 @@ OpenedModel open_with_inputs(const std::string& spec, std::uint64_t seed, const 
 }
 
 Result run_study(const Study& study, const Model& model, std::span<const Sample> samples) {
-  if (samples.empty()) throw Error(ErrorKind::kUsage, "no samples");
+  if (samples.empty()) throw usage_error("no samples");
   check_study(study, model, size_of(samples));
   Result result = begin_result(study);
   for (std::size_t v = 0; v < study.variants.size(); ++v) {

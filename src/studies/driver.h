@@ -31,13 +31,6 @@ struct StudyRun {
   void name(Row& row) const;
 };
 
-// A row of this metric, to be filled.
-inline Row metric_row(std::string metric) {
-  Row row;
-  row.metric = std::move(metric);
-  return row;
-}
-
 struct Study {
   std::string name;
   std::string precision;  // for the manifest

@@ -15,7 +15,7 @@ class Normals {
   double next() {
     if (at_ == buffer_.size()) {
       fill_normal(key_, position_, buffer_, 1);
-      position_ += static_cast<Index>(buffer_.size());
+      position_ += std::ssize(buffer_);
       at_ = 0;
     }
     return double{buffer_[at_++]};

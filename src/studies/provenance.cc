@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/mapped.h"
 #include "linalg/blas_info.h"
 #include "result/manifest.h"
 #include <rankfall/process.h>
@@ -17,11 +18,7 @@ bool all_equal(const std::vector<std::string>& values) {
 
 void add_texts(Manifest& manifest, std::string_view key, const std::vector<std::string>& values) {
   if (values.empty()) return;
-  if (all_equal(values)) {
-    add(manifest, key, values.front());
-  } else {
-    add(manifest, key, values);
-  }
+  add(manifest, key, all_equal(values) ? ManifestValue(values.front()) : ManifestValue(values));
 }
 
 void add_numbers(Manifest& manifest, std::string_view key, const std::vector<std::string>& values) {
@@ -94,10 +91,7 @@ Manifest run_manifest(std::string_view precision, const std::vector<Variant>& va
   add(manifest, "threads", std::int64_t{threads()});
   add_blas(manifest);
   add(manifest, "residual", "about the token mean");
-  std::vector<std::string> names;
-  names.reserve(variants.size());
-  for (const Variant& variant : variants) names.push_back(variant.name);
-  add(manifest, "variants", names);
+  add(manifest, "variants", mapped<std::string>(variants, &Variant::name));
   add(manifest, "as_published", std::ranges::any_of(variants, &Variant::as_published));
   return manifest;
 }

@@ -20,12 +20,7 @@ std::string BertWords::mapped(std::string_view token) const {
   std::string text = !options_.lower       ? std::string(token)
                      : options_.lower_each ? to_lower_each(token)
                                            : to_lower(token);
-  if (!options_.strip_accents) return text;
-  std::string kept;
-  for_each_code(to_nfd(text), [&](char32_t c, std::string_view bytes) {
-    if (!is_accent(c)) kept += bytes;
-  });
-  return kept;
+  return options_.strip_accents ? without(to_nfd(text), is_accent) : text;
 }
 
 std::string BertWords::normalized(std::string_view text) const {

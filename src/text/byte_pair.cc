@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "io/utf8.h"
 #include "text/unicode.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -45,9 +45,8 @@ BytePair::BytePair(Vocabulary vocabulary, const std::vector<Merge>& merges, Opti
     const auto id = [&](const std::string& piece) {
       const auto found = vocabulary_.find(piece);
       if (!found) {
-        throw Error(ErrorKind::kInput,
-                    fmt::format("{}: rule {} merges {} and {}, but {} is not in the vocabulary", where, i + 1,
-                                in_quotes(merges[i].left), in_quotes(merges[i].right), in_quotes(piece)));
+        throw input_error("{}: rule {} merges {} and {}, but {} is not in the vocabulary", where, i + 1,
+                          in_quotes(merges[i].left), in_quotes(merges[i].right), in_quotes(piece));
       }
       return *found;
     };

@@ -4,8 +4,6 @@
 #include <memory>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "io/base64.h"
 #include "io/utf8.h"
 #include "text/bert_words.h"
@@ -30,8 +28,7 @@ void count_classes(std::string_view pattern, const Config& node, std::size_t& n_
     if (pattern[i] == '[' || property) ++n_classes;
   }
   if (n_classes > kMaxClasses) {
-    node.fail(
-        fmt::format("the patterns up to here have {} character classes, expected at most {}", n_classes, kMaxClasses));
+    node.fail("the patterns up to here have {} character classes, expected at most {}", n_classes, kMaxClasses);
   }
 }
 
@@ -43,13 +40,7 @@ Regex pattern_of(const Config& node, std::size_t& n_classes) {
     return {pattern.text("Regex"), pattern.where()};
   }
   std::string quoted = "\\Q";  // literally, whatever it says
-  for (const char c : pattern.text("String")) {
-    if (c == '\\') {
-      quoted += "\\E\\\\\\Q";
-    } else {
-      quoted += c;
-    }
-  }
+  for (const char& c : pattern.text("String")) quoted += c == '\\' ? "\\E\\\\\\Q" : std::string_view(&c, 1);
   return {quoted + "\\E", pattern.where()};
 }
 
@@ -84,8 +75,7 @@ std::string stripped(std::string_view text, bool left, bool right) {
 
 std::string short_text(const Config& node, const char* key) {
   std::string text = node.text(key);
-  if (text.size() > kMaxInserted)
-    node.fail(fmt::format("'{}' has {} bytes, expected at most {}", key, text.size(), kMaxInserted));
+  if (text.size() > kMaxInserted) node.fail("'{}' has {} bytes, expected at most {}", key, text.size(), kMaxInserted);
   return text;
 }
 
@@ -122,23 +112,17 @@ Splitter split_at(const std::shared_ptr<const Regex>& pattern, bool isolated, bo
 
 void add_metaspace(const Config& node, PreTokenization& out) {
   if (const std::string mark = node.text("replacement", "\xE2\x96\x81"); mark != kMetaspace) {
-    fail_unsupported(node, fmt::format("the space {} (expected U+2581)", in_quotes(mark)));
+    fail_unsupported(node, "the space {} (expected U+2581)", in_quotes(mark));
   }
   const std::string scheme = node.text("prepend_scheme", node.flag("add_prefix_space", true) ? "always" : "never");
   if (scheme != "always" && scheme != "first" && scheme != "never") {
-    fail_unsupported(node, fmt::format("the scheme {}", in_quotes(scheme)));
+    fail_unsupported(node, "the scheme {}", in_quotes(scheme));
   }
   const bool split = node.flag("split", true);
   out.steps.emplace_back([=](std::string_view text, bool first_word, TextBudget&, Words& words) {
     const bool prefix = scheme == "always" || (scheme == "first" && first_word);
     std::string marked;
-    for (const char c : text) {
-      if (c == ' ') {
-        marked += kMetaspace;
-      } else {
-        marked += c;
-      }
-    }
+    for (const char& c : text) marked += c == ' ' ? kMetaspace : std::string_view(&c, 1);
     if (prefix && !marked.starts_with(kMetaspace)) marked.insert(0, kMetaspace);
     if (!split) {
       words.push_back(marked);
@@ -168,8 +152,7 @@ void add_normalizer(const Config& node, Normalization& out) {
   const std::string type = node.text("type");
   if (out.steps.size() > kMaxStages) node.fail("more stages than anybody needs");
   const bool harmless_behind = type == "Replace" || type == "Strip" || type == "Sequence";
-  if (!out.replacements.empty() && !harmless_behind)
-    fail_unsupported(node, fmt::format("{} behind 'Precompiled'", in_quotes(type)));
+  if (!out.replacements.empty() && !harmless_behind) fail_unsupported(node, "{} behind 'Precompiled'", in_quotes(type));
   if (type == "Sequence") {
     for (const Config& step : node.list("normalizers", kMaxStages)) add_normalizer(step, out);
   } else if (type == "BertNormalizer") {
@@ -192,13 +175,7 @@ void add_normalizer(const Config& node, Normalization& out) {
   } else if (type == "NFKD") {
     out.steps.emplace_back([](const std::string& text, TextBudget&) { return to_nfkd(text); });
   } else if (type == "StripAccents") {
-    out.steps.emplace_back([](const std::string& text, TextBudget&) {
-      std::string kept;
-      for_each_code(text, [&](char32_t c, std::string_view bytes) {
-        if (!is_mark(c)) kept += bytes;
-      });
-      return kept;
-    });
+    out.steps.emplace_back([](const std::string& text, TextBudget&) { return without(text, is_mark); });
   } else if (type == "Strip") {
     out.steps.emplace_back([left = node.flag("strip_left", true), right = node.flag("strip_right", true)](
                                const std::string& text, TextBudget&) { return stripped(text, left, right); });
@@ -215,7 +192,7 @@ void add_normalizer(const Config& node, Normalization& out) {
     if (!table) node.fail("'precompiled_charsmap' is not base64");
     out.replacements = *table;
   } else {
-    fail_unsupported(node, fmt::format("the normalizer {}", in_quotes(type)));
+    fail_unsupported(node, "the normalizer {}", in_quotes(type));
   }
 }
 
@@ -228,7 +205,7 @@ Words PreTokenization::operator()(std::string text, bool first, TextBudget& budg
 void add_pre_tokenizer(const Config& node, PreTokenization& out) {
   const std::string type = node.text("type");
   if (type != "Sequence") {
-    if (out.byte_level) fail_unsupported(node, fmt::format("{} behind 'ByteLevel'", in_quotes(type)));
+    if (out.byte_level) fail_unsupported(node, "{} behind 'ByteLevel'", in_quotes(type));
     if (out.types.size() >= kMaxStages) node.fail("more stages than anybody needs");
     out.types.push_back(type);
   }
@@ -262,18 +239,16 @@ void add_pre_tokenizer(const Config& node, PreTokenization& out) {
     out.steps.push_back(split_at(regex(node.flag("individual_digits", false) ? "\\p{N}" : "\\p{N}+"), true, false));
   } else if (type == "Punctuation") {
     if (const std::string behavior = node.text("behavior", "Isolated"); behavior != "Isolated") {
-      fail_unsupported(node, fmt::format("the behavior {}", in_quotes(behavior)));
+      fail_unsupported(node, "the behavior {}", in_quotes(behavior));
     }
     out.steps.push_back(split_at(regex("[!-/:-@\\[-`{-~\\p{P}]"), true, false));
   } else if (type == "Split") {
     const std::string behavior = node.text("behavior");
-    if (behavior != "Isolated" && behavior != "Removed") {
-      fail_unsupported(node, fmt::format("the behavior {}", in_quotes(behavior)));
-    }
+    if (behavior != "Isolated" && behavior != "Removed") fail_unsupported(node, "the behavior {}", in_quotes(behavior));
     out.steps.push_back(split_at(std::make_shared<const Regex>(pattern_of(node, out.n_classes)), behavior == "Isolated",
                                  node.flag("invert", false)));
   } else {
-    fail_unsupported(node, fmt::format("the pre-tokenizer {}", in_quotes(type)));
+    fail_unsupported(node, "the pre-tokenizer {}", in_quotes(type));
   }
 }
 

@@ -4,8 +4,8 @@
 #include <unicode/regex.h>
 #include <unicode/utext.h>
 
+#include "base/errors.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -35,15 +35,14 @@ struct Regex::Impl {
   std::string where;
 
   void check(UErrorCode error, const char* what) const {
-    if (U_FAILURE(error)) throw Error(ErrorKind::kInput, fmt::format("{}: {}: {}", where, what, u_errorName(error)));
+    if (U_FAILURE(error)) throw input_error("{}: {}: {}", where, what, u_errorName(error));
   }
 };
 
 Regex::Regex(std::string_view pattern, std::string_view where) : impl_(std::make_unique<Impl>()) {
   impl_->where = std::string(where);
   if (pattern.size() > kMaxPattern) {
-    throw Error(ErrorKind::kInput,
-                fmt::format("{}: a pattern of {} bytes, expected at most {}", where, pattern.size(), kMaxPattern));
+    throw input_error("{}: a pattern of {} bytes, expected at most {}", where, pattern.size(), kMaxPattern);
   }
   UErrorCode error = U_ZERO_ERROR;
   UParseError place;

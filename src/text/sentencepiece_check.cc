@@ -7,15 +7,14 @@
 #include <functional>
 #include <optional>
 #include <set>
-#include <string>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "io/utf8.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -35,8 +34,10 @@ class Message {
  public:
   Message(std::string_view bytes, std::string_view where) : bytes_(bytes), where_(where) {}
 
-  [[noreturn]] void fail(const std::string& problem) const {
-    throw Error(ErrorKind::kInput, fmt::format("{}: not a sound SentencePiece model: {}", where_, problem));
+  template <class... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    const std::string problem = fmt::format(format, std::forward<Args>(args)...);
+    throw input_error("{}: not a sound SentencePiece model: {}", where_, problem);
   }
 
   // False at the end.
@@ -55,7 +56,7 @@ class Message {
         break;
       case 2: {
         const std::uint64_t size = varint();
-        if (size > bytes_.size()) fail(fmt::format("a field of {} bytes where {} are left", size, bytes_.size()));
+        if (size > bytes_.size()) fail("a field of {} bytes where {} are left", size, bytes_.size());
         field.bytes = take(static_cast<std::size_t>(size));
         break;
       }
@@ -113,18 +114,17 @@ void check_piece(std::string_view bytes, std::string_view where, std::size_t ind
       float score = 0;
       const auto bits = static_cast<std::uint32_t>(field.number);
       std::memcpy(&score, &bits, sizeof score);
-      if (!std::isfinite(score)) message.fail(fmt::format("piece {} has the score {}", index, score));
+      if (!std::isfinite(score)) message.fail("piece {} has the score {}", index, score);
     }
     if (field.number_in_message == 3) type = field.number;
   }
   if (piece.empty() || piece.size() > kMaxPieceBytes) {
-    message.fail(fmt::format("piece {} has {} bytes", index, piece.size()));
+    message.fail("piece {} has {} bytes", index, piece.size());
   }
-  if (piece.find('\0') != piece.npos) message.fail(fmt::format("piece {} holds a NUL", index));
-  if (utf8_first_error(piece) != piece.size()) message.fail(fmt::format("piece {} is not UTF-8", index));
-  if (!seen.pieces.insert(piece).second)
-    message.fail(fmt::format("piece {} {} is there twice", index, in_quotes(piece)));
-  if (type < 1 || type > 6) message.fail(fmt::format("piece {} has the unknown type {}", index, type));
+  if (piece.find('\0') != piece.npos) message.fail("piece {} holds a NUL", index);
+  if (utf8_first_error(piece) != piece.size()) message.fail("piece {} is not UTF-8", index);
+  if (!seen.pieces.insert(piece).second) message.fail("piece {} {} is there twice", index, in_quotes(piece));
+  if (type < 1 || type > 6) message.fail("piece {} has the unknown type {}", index, type);
   if (type == 2) ++seen.n_unknown;
   if (type == 4) seen.user_defined.insert(piece);
 }
@@ -191,7 +191,7 @@ void append_byte_pieces(std::string& model) {
 CheckedSentencePiece checked_sentencepiece(std::string_view bytes, std::string_view where) {
   Message message(bytes, where);
   if (bytes.size() > kMaxSentencePieceBytes) {
-    message.fail(fmt::format("{} bytes, expected at most {}", bytes.size(), kMaxSentencePieceBytes));
+    message.fail("{} bytes, expected at most {}", bytes.size(), kMaxSentencePieceBytes);
   }
   CheckedSentencePiece checked;
   Seen seen;
@@ -209,12 +209,12 @@ CheckedSentencePiece checked_sentencepiece(std::string_view bytes, std::string_v
     if (field.number_in_message == 3 || field.number_in_message == 5) {
       const auto table = field_of(field.bytes, 2, where);
       if (!table || table->bytes.empty()) continue;
-      ReplacementTable replacements(table->bytes, [&](const std::string& problem) { message.fail(problem); });
+      ReplacementTable replacements(table->bytes, [&](const std::string& problem) { message.fail("{}", problem); });
       if (field.number_in_message == 3) checked.replacements = std::move(replacements);
     }
   }
   if (checked.n_pieces == 0) message.fail("it has no pieces");
-  if (seen.n_unknown != 1) message.fail(fmt::format("it has {} unknown pieces, expected one", seen.n_unknown));
+  if (seen.n_unknown != 1) message.fail("it has {} unknown pieces, expected one", seen.n_unknown);
   check_nesting(seen.user_defined, message);
   check_spread(seen.pieces, message);
   for (const std::string_view piece : seen.pieces)

@@ -7,12 +7,11 @@
 #include <set>
 #include <utility>
 
-#include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
+#include "base/errors.h"
 #include "text/sentencepiece_check.h"
 #include "text/unicode.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -27,9 +26,7 @@ class SentencePieceModel final : public PieceModel {
       : model_(checked_sentencepiece(bytes, where)), rules_(rules) {
     const auto status = guarded([&] { return processor_.LoadFromSerializedProto(model_.bytes); }, where);
     std::string().swap(model_.bytes);
-    if (!status.ok()) {
-      throw Error(ErrorKind::kInput, fmt::format("{}: SentencePiece cannot read it: {}", where, status.message()));
-    }
+    if (!status.ok()) throw input_error("{}: SentencePiece cannot read it: {}", where, status.message());
   }
 
   void encode(std::string_view text, Pieces& out) const override {
@@ -62,12 +59,12 @@ class SentencePieceModel final : public PieceModel {
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
-      throw Error(ErrorKind::kInput, fmt::format("{}: SentencePiece fails: {}", where, error.what()));
+      throw input_error("{}: SentencePiece fails: {}", where, error.what());
     }
   }
 
   static void check(const sentencepiece::util::Status& status) {
-    if (!status.ok()) throw Error(ErrorKind::kInput, fmt::format("SentencePiece: {}", status.message()));
+    if (!status.ok()) throw input_error("SentencePiece: {}", status.message());
   }
 
   // The library cannot be stopped while it works: what it may need is compared with the budget before.
@@ -126,13 +123,7 @@ class SentencePieceModel final : public PieceModel {
       replace_all(out, "``", "\"");
       replace_all(out, "''", "\"");
     }
-    if (rules_.strip_accents) {
-      std::string kept;
-      for_each_code(to_nfkd(out), [&](char32_t c, std::string_view bytes) {
-        if (!is_combining(c)) kept += bytes;
-      });
-      out = std::move(kept);
-    }
+    if (rules_.strip_accents) out = without(to_nfkd(out), is_combining);
     return rules_.lower ? to_lower(out) : out;
   }
 

@@ -2,8 +2,6 @@
 
 #include <ctime>
 
-#include <fmt/format.h>
-
 #include "base/errors.h"
 
 namespace rankfall {
@@ -35,18 +33,18 @@ bool TextBudget::look() {
 
 void TextBudget::fail_work() const {
   throw input_error(
-      fmt::format("tokenising a text of {} bytes takes too long with this tokenizer (more than {} units of work, or "
-                  "{:.0f} seconds of processor time); one of its patterns or tokens may be unsound. Token ids from "
-                  "elsewhere can be "
-                  "given instead (InputOptions::ids)",
-                  text_bytes_, max_units_, max_seconds_));
+      "tokenising a text of {} bytes takes too long with this tokenizer (more than {} units of work, or "
+      "{:.0f} seconds of processor time); one of its patterns or tokens may be unsound. Token ids from "
+      "elsewhere can be "
+      "given instead (InputOptions::ids)",
+      text_bytes_, max_units_, max_seconds_);
 }
 
 void TextBudget::fail_bytes(std::size_t bytes) const {
   throw input_error(
-      fmt::format("tokenising makes {} bytes of a text of {}, expected at most {}; one of the tokenizer's replacements "
-                  "multiplies it. Token ids from elsewhere can be given instead (InputOptions::ids)",
-                  bytes, text_bytes_, max_bytes_));
+      "tokenising makes {} bytes of a text of {}, expected at most {}; one of the tokenizer's replacements "
+      "multiplies it. Token ids from elsewhere can be given instead (InputOptions::ids)",
+      bytes, text_bytes_, max_bytes_);
 }
 
 }  // namespace rankfall

@@ -19,7 +19,6 @@
 #include "text/unsupported.h"
 #include "text/vocabulary_files.h"
 #include "text/wordpiece.h"
-#include <rankfall/error.h>
 #include <rankfall/tokenizer.h>
 
 namespace rankfall {
@@ -128,7 +127,7 @@ Config settings_of(const fs::path& directory) {
 
 std::int32_t required(const PieceModel& model, std::string_view piece, const std::string& where) {
   const auto id = model.find(piece);
-  if (!id) throw input_error(fmt::format("{}: has no piece '{}', which every text gets", where, piece));
+  if (!id) throw input_error("{}: has no piece '{}', which every text gets", where, piece);
   return *id;
 }
 
@@ -140,7 +139,7 @@ void add_more_special(const Config& settings, std::vector<SpecialPiece>& special
     std::int32_t id = -1;
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), id);
     if (error != std::errc{} || end != number.data() + number.size() || id < 0 || id > kMaxTokenId) {
-      added->fail(fmt::format("{} is no token's number", in_quotes(number)));
+      added->fail("{} is no token's number", in_quotes(number));
     }
     const Config token = *added->object(number);
     if (token.flag("single_word", false)) fail_unsupported(token, "'single_word'");
@@ -155,7 +154,7 @@ void check_class(const Config& settings, std::initializer_list<std::string_view>
   for (const std::string_view family : known) {
     if (name == std::string(family) + "Tokenizer" || name == std::string(family) + "TokenizerFast") return;
   }
-  fail_unsupported(settings, fmt::format("the 'tokenizer_class' {} for this family", in_quotes(name)));
+  fail_unsupported(settings, "the 'tokenizer_class' {} for this family", in_quotes(name));
 }
 
 // Adds the family's special pieces to a model, and behind them `more`.
@@ -192,7 +191,7 @@ TokenizerParts open_wordpiece(const fs::path& directory, const FamilyTokens& fam
   if (!settings.flag("do_basic_tokenize", true)) fail_unsupported(settings, "'do_basic_tokenize' = false");
   Vocabulary vocabulary = read_vocabulary_lines(read_text(where), where);
   const std::string unknown = settings.plain_text("unk_token", "[UNK]");
-  if (!vocabulary.find(unknown)) throw input_error(fmt::format("{}: has no piece {}", where, in_quotes(unknown)));
+  if (!vocabulary.find(unknown)) throw input_error("{}: has no piece {}", where, in_quotes(unknown));
   BertWords::Options options;
   options.lower = settings.flag("do_lower_case", true);
   options.strip_accents = settings.flag("strip_accents", options.lower);
@@ -262,8 +261,7 @@ TokenizerParts open_parts(const fs::path& directory) {
   const fs::path config_file = directory / "config.json";
   const fs::path fast = directory / "tokenizer.json";
   if (!is_there(config_file)) {
-    throw input_error(
-        fmt::format("{}: has no config.json, which names the family of its tokenizer", directory.string()));
+    throw input_error("{}: has no config.json, which names the family of its tokenizer", directory.string());
   }
   const Config config(read_json_file(config_file), config_file.string(), ErrorKind::kInput);
   const std::string name = config.text("model_type");
@@ -271,9 +269,9 @@ TokenizerParts open_parts(const fs::path& directory) {
   if (!family) {
     if (is_there(fast)) return read_tokenizer_json(fast);
     throw input_error(
-        fmt::format("{}: the family {} has no supported tokenizer; token ids from another one can be given instead "
-                    "(InputOptions::ids)",
-                    config_file.string(), in_quotes(name)));
+        "{}: the family {} has no supported tokenizer; token ids from another one can be given instead "
+        "(InputOptions::ids)",
+        config_file.string(), in_quotes(name));
   }
   switch (family->files) {
     case FileKind::kWordPiece:
@@ -297,9 +295,8 @@ TokenizerParts open_parts(const fs::path& directory) {
       break;
   }
   if (is_there(fast)) return read_tokenizer_json(fast);
-  throw input_error(
-      fmt::format("{}: has no tokenizer; expected {} for the family {}. Without one give InputOptions::ids",
-                  directory.string(), tokenizer_files(name), name));
+  throw input_error("{}: has no tokenizer; expected {} for the family {}. Without one give InputOptions::ids",
+                    directory.string(), tokenizer_files(name), name);
 }
 
 }  // namespace
@@ -349,8 +346,7 @@ Pieces encode_any(const TokenizerParts& parts, std::string_view text, bool with_
   if (utf8_first_error(text) == text.size()) {
     encode_text(parts, text, out);
   } else {
-    std::size_t n_replaced = 0;
-    encode_text(parts, replace_invalid(text, n_replaced), out);
+    encode_text(parts, valid_utf8(text), out);
   }
   return out;
 }

@@ -1,7 +1,4 @@
-#include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "io/json_limits.h"
 #include "io/utf8.h"
@@ -77,13 +74,13 @@ std::vector<BytePair::Merge> merges_of(const Config& node) {
       const auto text = rule.get<std::string>();
       const std::size_t space = text.find(' ');
       if (space == 0 || space == text.npos || space + 1 == text.size()) {
-        node.fail(fmt::format("rule {}: found {}, expected two pieces", merges.size() + 1, in_quotes(text)));
+        node.fail("rule {}: found {}, expected two pieces", merges.size() + 1, in_quotes(text));
       }
       merges.push_back({text.substr(0, space), text.substr(space + 1)});
     } else if (rule.is_array() && rule.size() == 2 && rule[0].is_string() && rule[1].is_string()) {
       merges.push_back({rule[0].get<std::string>(), rule[1].get<std::string>()});
     } else {
-      node.fail(fmt::format("rule {}: expected two pieces", merges.size() + 1));
+      node.fail("rule {}: expected two pieces", merges.size() + 1);
     }
   }
   return merges;
@@ -93,7 +90,7 @@ std::unique_ptr<PieceModel> make_wordpiece(const Config& node, Normalization bef
   if (words.byte_level) fail_unsupported(node, "WordPiece behind 'ByteLevel'");
   Vocabulary vocabulary = vocabulary_of(node.at("vocab"), node.where());
   const std::string unknown = node.text("unk_token", "[UNK]");
-  if (!vocabulary.find(unknown)) node.fail(fmt::format("has no piece {}", in_quotes(unknown)));
+  if (!vocabulary.find(unknown)) node.fail("has no piece {}", in_quotes(unknown));
   const auto longest = node.has("max_input_chars_per_word")
                            ? static_cast<std::size_t>(node.integer("max_input_chars_per_word", 1, 1'000))
                            : std::size_t{100};
@@ -111,7 +108,7 @@ std::unique_ptr<PieceModel> make_word_level(const Config& node, Normalization be
 
 std::unique_ptr<PieceModel> make_byte_pair(const Config& node, Normalization before, PreTokenization words) {
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (!node.text(key, "").empty()) fail_unsupported(node, fmt::format("a model with '{}'", key));
+    if (!node.text(key, "").empty()) fail_unsupported(node, "a model with '{}'", key);
   }
   BytePair::Options options;
   options.bytes_as_characters = words.byte_level;
@@ -121,7 +118,7 @@ std::unique_ptr<PieceModel> make_byte_pair(const Config& node, Normalization bef
   Vocabulary vocabulary = vocabulary_of(node.at("vocab"), node.where());
   if (node.has("unk_token")) {
     options.unknown = vocabulary.find(node.text("unk_token"));
-    if (!options.unknown) node.fail(fmt::format("has no piece {}", in_quotes(node.text("unk_token"))));
+    if (!options.unknown) node.fail("has no piece {}", in_quotes(node.text("unk_token")));
   }
   return std::make_unique<Pipeline<BytePair>>(std::move(before), std::move(words),
                                               BytePair(std::move(vocabulary), merges_of(node), options, node.where()));
@@ -139,7 +136,7 @@ std::unique_ptr<PieceModel> make_unigram(const Config& node, Normalization befor
   if (!pieces.is_array()) node.fail("'vocab' is no list");
   for (const json& piece : pieces) {
     if (!piece.is_array() || piece.size() != 2 || !piece[0].is_string() || !piece[1].is_number()) {
-      node.fail(fmt::format("piece {}: expected a text and its score", vocabulary.pieces.size()));
+      node.fail("piece {}: expected a text and its score", vocabulary.pieces.size());
     }
     vocabulary.pieces.emplace_back(piece[0].get<std::string>(), piece[1].get<double>());
   }
@@ -160,11 +157,7 @@ std::unique_ptr<PieceModel> make_unigram(const Config& node, Normalization befor
     before.steps.emplace_back([](const std::string& text, TextBudget&) {
       std::string spaced;
       for_each_code(text, [&](char32_t c, std::string_view bytes) {
-        if (is_white_space(c)) {
-          spaced += ' ';
-        } else {
-          spaced += bytes;
-        }
+        spaced += is_white_space(c) ? std::string_view(" ") : bytes;
       });
       return spaced;
     });
@@ -197,7 +190,7 @@ void add_around(const Config& node, TokenizerParts& parts) {
   const auto pair = [&](const char* key) {
     const json& value = node.at(key);
     if (!value.is_array() || value.size() != 2 || !value[0].is_string()) {
-      node.fail(fmt::format("'{}' is not a token with its number", key));
+      node.fail("'{}' is not a token with its number", key);
     }
     return Piece{value[0].get<std::string>(), token_id(value[1], in_quotes(key), node.where())};
   };
@@ -219,7 +212,7 @@ void add_around(const Config& node, TokenizerParts& parts) {
       }
     }
   } else if (type != "ByteLevel") {
-    fail_unsupported(node, fmt::format("the post-processor {}", in_quotes(type)));
+    fail_unsupported(node, "the post-processor {}", in_quotes(type));
   }
 }
 
@@ -255,8 +248,7 @@ TokenizerParts parse_tokenizer_json(std::string_view text, const std::string& wh
   } else if (type == "Unigram") {
     parts.model = make_unigram(model, std::move(before), words, added.ids);
   } else {
-    fail_unsupported(model,
-                     fmt::format("the model {} (expected WordPiece, WordLevel, BPE or Unigram)", in_quotes(type)));
+    fail_unsupported(model, "the model {} (expected WordPiece, WordLevel, BPE or Unigram)", in_quotes(type));
   }
   parts.kind = type + " of tokenizer.json";
   parts.special = SpecialPieces(std::move(added.tokens));

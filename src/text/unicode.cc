@@ -66,25 +66,28 @@ std::string decomposed_and_sorted(std::string_view text, const icu::Normalizer2&
   return out;
 }
 
-template <class Get>
-const icu::Normalizer2* form(const Get& get) {
-  UErrorCode error = U_ZERO_ERROR;
-  const icu::Normalizer2* found = get(error);
-  check(error);
-  return found;
+using GetForm = const icu::Normalizer2* (*)(UErrorCode&);
+
+template <GetForm get>
+const icu::Normalizer2& form() {
+  static const icu::Normalizer2* const found = [] {
+    UErrorCode error = U_ZERO_ERROR;
+    const icu::Normalizer2* wanted = get(error);
+    check(error);
+    return wanted;
+  }();
+  return *found;
 }
 
-std::string normalized(const icu::Normalizer2* form_wanted, std::string_view text) {
+template <GetForm get>
+std::string in_form(std::string_view text) {
   std::string sorted;
-  if (has_many_marks(text)) {
-    sorted = decomposed_and_sorted(text, *form([](UErrorCode& e) { return icu::Normalizer2::getNFDInstance(e); }));
-    text = sorted;
-  }
+  if (has_many_marks(text)) text = sorted = decomposed_and_sorted(text, form<icu::Normalizer2::getNFDInstance>());
   std::string out;
   icu::StringByteSink<std::string> sink(&out);
   UErrorCode error = U_ZERO_ERROR;
-  form_wanted->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr,
-                             error);
+  form<get>().normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr,
+                            error);
   check(error);
   return out;
 }
@@ -135,21 +138,17 @@ std::string to_lower_each(std::string_view text) {
   return out;
 }
 
-std::string to_nfc(std::string_view text) {
-  static const icu::Normalizer2* const nfc = form([](UErrorCode& e) { return icu::Normalizer2::getNFCInstance(e); });
-  return normalized(nfc, text);
-}
-std::string to_nfd(std::string_view text) {
-  static const icu::Normalizer2* const nfd = form([](UErrorCode& e) { return icu::Normalizer2::getNFDInstance(e); });
-  return normalized(nfd, text);
-}
-std::string to_nfkc(std::string_view text) {
-  static const icu::Normalizer2* const nfkc = form([](UErrorCode& e) { return icu::Normalizer2::getNFKCInstance(e); });
-  return normalized(nfkc, text);
-}
-std::string to_nfkd(std::string_view text) {
-  static const icu::Normalizer2* const nfkd = form([](UErrorCode& e) { return icu::Normalizer2::getNFKDInstance(e); });
-  return normalized(nfkd, text);
+std::string to_nfc(std::string_view text) { return in_form<icu::Normalizer2::getNFCInstance>(text); }
+std::string to_nfd(std::string_view text) { return in_form<icu::Normalizer2::getNFDInstance>(text); }
+std::string to_nfkc(std::string_view text) { return in_form<icu::Normalizer2::getNFKCInstance>(text); }
+std::string to_nfkd(std::string_view text) { return in_form<icu::Normalizer2::getNFKDInstance>(text); }
+
+std::string without(std::string_view text, bool (*is_dropped)(char32_t)) {
+  std::string kept;
+  for_each_code(text, [&](char32_t c, std::string_view bytes) {
+    if (!is_dropped(c)) kept += bytes;
+  });
+  return kept;
 }
 
 void append_utf8(char32_t c, std::string& out) {
@@ -169,20 +168,6 @@ void append_utf8(char32_t c, std::string& out) {
     byte(0x80 | ((c >> 6) & 0x3F));
     byte(0x80 | (c & 0x3F));
   }
-}
-
-std::string replace_invalid(std::string_view text, std::size_t& n_replaced) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t good = utf8_first_error(text);
-    out += text.substr(0, good);
-    text.remove_prefix(good);
-    if (text.empty()) break;
-    out += "\xEF\xBF\xBD";
-    text.remove_prefix(1);
-    ++n_replaced;
-  }
-  return out;
 }
 
 }  // namespace rankfall

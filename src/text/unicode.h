@@ -1,11 +1,12 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "io/utf8.h"
+
 // Unicode as tokenizers need it: classes of code points and whole-text mappings, by ICU. Texts are well-formed UTF-8
-// (replace_invalid makes them so).
+// (valid_utf8 of io/utf8.h makes them so).
 
 namespace rankfall {
 
@@ -32,13 +33,23 @@ std::string to_nfkd(std::string_view text);
 
 void append_utf8(char32_t c, std::string& out);
 
-// Each byte that belongs to no well-formed sequence becomes U+FFFD; counts them in n_replaced.
-std::string replace_invalid(std::string_view text, std::size_t& n_replaced);
+// The text without the code points for which `is_dropped` holds.
+std::string without(std::string_view text, bool (*is_dropped)(char32_t));
 
 // Calls f(code point, its bytes as a string_view) for each code point.
 template <class F>
-void for_each_code(std::string_view text, const F& f);
+void for_each_code(std::string_view text, const F& f) {
+  while (!text.empty()) {
+    const auto first = static_cast<unsigned char>(text.front());
+    if (first < 0x80) {
+      f(char32_t{first}, text.substr(0, 1));
+      text.remove_prefix(1);
+      continue;
+    }
+    const Utf8Unit unit = utf8_decode(text);
+    f(unit.valid ? unit.code : char32_t{0xFFFD}, text.substr(0, unit.length));
+    text.remove_prefix(unit.length);
+  }
+}
 
 }  // namespace rankfall
-
-#include "text/unicode_inl.h"

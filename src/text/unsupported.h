@@ -11,5 +11,9 @@ namespace rankfall {
 [[noreturn]] inline void fail_unsupported(const Config& node, const std::string& what) {
   node.fail(what + " is not supported; token ids from another tokenizer can be given instead (InputOptions::ids)");
 }
+template <class... Args>
+[[noreturn]] void fail_unsupported(const Config& node, fmt::format_string<Args...> format, Args&&... args) {
+  fail_unsupported(node, fmt::format(format, std::forward<Args>(args)...));
+}
 
 }  // namespace rankfall

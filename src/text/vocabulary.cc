@@ -17,22 +17,21 @@ bool Vocabulary::add(std::string_view text, std::int32_t id) {
   block_ += text;
   longest_ = std::max(longest_, text.size());
   const auto index = static_cast<std::uint32_t>(entries_.size());
-  std::size_t slot = entries_.back().hash & (slots_.size() - 1);
-  while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
-  slots_[slot] = index;
+  place(index);
   if (by_id_.size() <= static_cast<std::size_t>(id)) by_id_.resize(static_cast<std::size_t>(id) + 1, 0);
   if (by_id_[static_cast<std::size_t>(id)] == 0) by_id_[static_cast<std::size_t>(id)] = index;
   return true;
 }
 
+void Vocabulary::place(std::uint32_t index) {
+  std::size_t slot = entries_[index - 1].hash & (slots_.size() - 1);
+  while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
+  slots_[slot] = index;
+}
+
 void Vocabulary::grow() {
-  const std::size_t size = std::max<std::size_t>(64, 2 * slots_.size());
-  slots_.assign(size, 0);
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    std::size_t slot = entries_[i].hash & (size - 1);
-    while (slots_[slot] != 0) slot = (slot + 1) & (size - 1);
-    slots_[slot] = static_cast<std::uint32_t>(i + 1);
-  }
+  slots_.assign(std::max<std::size_t>(64, 2 * slots_.size()), 0);
+  for (std::uint32_t i = 1; i <= entries_.size(); ++i) place(i);
 }
 
 std::optional<std::int32_t> Vocabulary::find(std::string_view text) const {

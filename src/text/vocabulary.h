@@ -29,6 +29,7 @@ class Vocabulary {
   };
   std::string_view text_of(const Entry& entry) const { return {block_.data() + entry.first, entry.size}; }
   void grow();
+  void place(std::uint32_t index);  // of an entry, from 1
 
   std::string block_;
   std::vector<Entry> entries_;

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/errors.h"
 #include "io/utf8.h"
 
@@ -22,8 +20,8 @@ void WordLevel::encode_word(std::string_view word, Pieces& out) const {
   } else if (unknown_id_) {
     out.add(*unknown_id_, unknown_);
   } else {
-    throw input_error(where_, fmt::format("the word {} is not in the vocabulary, nor is the unknown token {}",
-                                          in_quotes(word), in_quotes(unknown_)));
+    throw input_error("{}: the word {} is not in the vocabulary, nor is the unknown token {}", where_, in_quotes(word),
+                      in_quotes(unknown_));
   }
 }
 

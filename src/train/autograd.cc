@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "base/errors.h"
 #include "engine/layer_weights.h"
 #include "network/seen_keys.h"
 #include "train/attention_kernel.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -101,7 +101,7 @@ torch::Tensor Autograd::input(const Network& network, const Batch& batch) {
   } else if (std::holds_alternative<FeatureInput>(network.input.source)) {
     x = batch.features;
   } else {
-    throw Error(ErrorKind::kUsage, "training takes tokens or features, not images");
+    throw usage_error("training takes tokens or features, not images");
   }
   for (const auto& stage : network.input.stages) {
     if (const auto* f = std::get_if<Linear>(&stage)) x = linear(*f, x);
@@ -137,12 +137,8 @@ torch::Tensor Autograd::norm(const Norm& norm, NormPlace /*place*/, torch::Tenso
 }
 
 torch::Tensor Autograd::apply(const Attention& a, const torch::Tensor& x) {
-  if (!std::holds_alternative<NoPositions>(a.positions)) {
-    throw Error(ErrorKind::kUsage, "training knows no positions in the logits");
-  }
-  if (!std::holds_alternative<SoftmaxWeights>(a.weights)) {
-    throw Error(ErrorKind::kUsage, "training knows softmax attention only");
-  }
+  if (!std::holds_alternative<NoPositions>(a.positions)) throw usage_error("training knows no positions in the logits");
+  if (!std::holds_alternative<SoftmaxWeights>(a.weights)) throw usage_error("training knows softmax attention only");
   const std::int64_t n_batch = x.size(0);
   const std::int64_t n = x.size(1);
   const torch::Tensor kept = dropout_ == 0 ? torch::Tensor() : kept_factors({n_batch, a.n_heads, n, n});

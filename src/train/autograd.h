@@ -26,7 +26,6 @@ class Parameters {
   // The part of the gradient that belongs to a tensor.
   torch::Tensor gradient_of(int tensor) const;
   const torch::Tensor& tensor(int index) const { return tensors_[static_cast<std::size_t>(index)]; }
-  std::size_t n_tensors() const { return tensors_.size(); }
 
  private:
   torch::Tensor flat_, gradient_;

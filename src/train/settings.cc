@@ -8,12 +8,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <rankfall/error.h>
+#include "base/errors.h"
 
 namespace rankfall {
 namespace {
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(ErrorKind::kUsage, text); }
 
 bool takes_tokens(const TrainSettings& s) { return s.task == "sort" || s.task == "memorize"; }
 
@@ -60,20 +58,17 @@ std::vector<std::string> task_names() { return {"sort", "hull", "memorize", "cir
 TrainSettings default_settings(std::string_view task, bool quick) {
   TrainSettings s;
   s.task = task;
+  s.n_train = quick ? 2000 : 10'000;
+  s.n_eval = quick ? 200 : 1000;
+  s.n_blocks = 6;
+  s.n_heads = 2;
   if (task == "sort") {
-    s.n_train = quick ? 2000 : 10'000;
-    s.n_eval = quick ? 200 : 1000;
     s.n_tokens = 8;
     s.n_symbols = 10;
-    s.n_blocks = 6;
-    s.n_heads = 2;
     s.width = 48;
     s.n_epochs = 10;
   } else if (task == "hull") {
-    s.n_train = quick ? 2000 : 10'000;
-    s.n_eval = quick ? 200 : 1000;
     s.n_tokens = 10;
-    s.n_blocks = 6;
     s.n_heads = 3;
     s.width = 84;
     s.feature_layers = 2;
@@ -84,8 +79,6 @@ TrainSettings default_settings(std::string_view task, bool quick) {
     s.n_eval = s.n_train;
     s.n_tokens = quick ? 32 : 64;
     s.n_symbols = quick ? 500 : 5000;
-    s.n_blocks = 6;
-    s.n_heads = 2;
     s.width = quick ? 64 : 250;
     s.n_epochs = quick ? 40 : 30;
     s.batch = 8;
@@ -95,13 +88,12 @@ TrainSettings default_settings(std::string_view task, bool quick) {
     s.n_train = s.n_eval = 499;
     s.n_tokens = 2;
     s.n_blocks = 1;
-    s.n_heads = 2;
     s.width = 32;
     s.n_epochs = quick ? 20 : 70;
     s.dropout = 0;
     s.weight_decay = 0;
   } else {
-    refuse(fmt::format("task '{}', expected sort, hull, memorize or circle", task));
+    throw usage_error("task '{}', expected sort, hull, memorize or circle", task);
   }
   return s;
 }
@@ -175,7 +167,7 @@ std::vector<std::string> published_oddities(const TrainSettings& s) {
 
 void check_settings(const TrainSettings& s) {
   const auto positive = [](Index value, const char* what) {
-    if (value < 1) refuse(fmt::format("{} is {}, expected at least 1", what, value));
+    if (value < 1) throw usage_error("{} is {}, expected at least 1", what, value);
   };
   default_settings(s.task, false);  // refuses other tasks
   positive(s.n_train, "the number of training sequences");
@@ -191,32 +183,33 @@ void check_settings(const TrainSettings& s) {
   constexpr Index kMostTokens = 200'000'000;
   for (const Index n : {s.n_train, s.n_eval}) {
     if (n > kMostSequences || n > kMostTokens / s.n_tokens) {
-      refuse(fmt::format("{} sequences of {} tokens; expected at most {} sequences and {} tokens in all", n, s.n_tokens,
-                         kMostSequences, kMostTokens));
+      throw usage_error("{} sequences of {} tokens; expected at most {} sequences and {} tokens in all", n, s.n_tokens,
+                        kMostSequences, kMostTokens);
     }
   }
-  if (s.width % s.n_heads != 0) refuse(fmt::format("{} heads do not divide the width {}", s.n_heads, s.width));
+  if (s.width % s.n_heads != 0) throw usage_error("{} heads do not divide the width {}", s.n_heads, s.width);
   if (takes_tokens(s)) positive(s.n_symbols, "the number of symbols");
-  if (s.task == "hull" && s.n_tokens < 3) refuse("a convex hull needs 3 points");
-  if (s.task == "circle" && s.n_blocks != 1) refuse("circle is one block, applied again and again");
-  if (s.outer_skip && !(s.task == "circle" && s.as_published)) refuse("an outer skip is the published circle's");
+  if (s.task == "hull" && s.n_tokens < 3) throw usage_error("a convex hull needs 3 points");
+  if (s.task == "circle" && s.n_blocks != 1) throw usage_error("circle is one block, applied again and again");
+  if (s.outer_skip && !(s.task == "circle" && s.as_published))
+    throw usage_error("an outer skip is the published circle's");
   const auto one_of = [](const std::string& value, const char* what, std::initializer_list<const char*> names) {
-    if (std::ranges::find(names, value) == names.end()) refuse(fmt::format("{} '{}' is unknown", what, value));
+    if (std::ranges::find(names, value) == names.end()) throw usage_error("{} '{}' is unknown", what, value);
   };
   one_of(s.norm, "norm", {"post", "pre", "none"});
   one_of(s.init, "init", {"normal", "published"});
   one_of(s.optimiser, "optimiser", {"adamw", "adam"});
   one_of(s.schedule, "schedule", {"constant", "one-cycle", "linear", "steps"});
-  if (s.text == "-") refuse("--text -: the text is read again when training resumes; give a file");
-  if (s.text.empty() != s.tokenizer.empty()) refuse("--text and --vocab go together");
-  if (!s.text.empty() && s.task != "memorize") refuse("--text is for memorize");
+  if (s.text == "-") throw usage_error("--text -: the text is read again when training resumes; give a file");
+  if (s.text.empty() != s.tokenizer.empty()) throw usage_error("--text and --vocab go together");
+  if (!s.text.empty() && s.task != "memorize") throw usage_error("--text is for memorize");
   for (const auto& [value, what] : {std::pair(s.learning_rate, "learning rate"),
                                     {s.weight_decay, "weight decay"},
                                     {s.clip, "clip"},
                                     {s.init_std, "initial deviation"}}) {
-    if (!(value >= 0) || !std::isfinite(value)) refuse(fmt::format("{} is {}, expected 0 or more", what, value));
+    if (!(value >= 0) || !std::isfinite(value)) throw usage_error("{} is {}, expected 0 or more", what, value);
   }
-  if (!(s.dropout >= 0 && s.dropout < 1)) refuse(fmt::format("dropout is {}, expected 0 up to 1", s.dropout));
+  if (!(s.dropout >= 0 && s.dropout < 1)) throw usage_error("dropout is {}, expected 0 up to 1", s.dropout);
 }
 
 nlohmann::json to_json(const TrainSettings& settings) {
@@ -229,23 +222,22 @@ TrainSettings settings_from_json(const nlohmann::json& json, std::string_view wh
   TrainSettings settings;
   each_field(settings, [&](const char* key, auto& value) {
     const auto found = json.find(key);
-    if (found == json.end()) throw Error(ErrorKind::kInput, fmt::format("{}: no '{}'", where, key));
+    if (found == json.end()) throw input_error("{}: no '{}'", where, key);
     using T = std::remove_cvref_t<decltype(value)>;
     const bool is_whole = std::is_same_v<T, Index> || std::is_same_v<T, std::uint64_t>;
     try {
       if (is_whole && !found->is_number_integer()) {
-        throw Error(ErrorKind::kInput,
-                    fmt::format("{}: '{}' is {}, expected a whole number", where, key, found->dump()));
+        throw input_error("{}: '{}' is {}, expected a whole number", where, key, found->dump());
       }
       found->get_to(value);
     } catch (const nlohmann::json::exception&) {
-      throw Error(ErrorKind::kInput, fmt::format("{}: '{}' is {}", where, key, found->dump()));
+      throw input_error("{}: '{}' is {}", where, key, found->dump());
     }
   });
   try {
     check_settings(settings);
   } catch (const Error& error) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: {}", where, error.what()));
+    throw input_error("{}: {}", where, error.what());
   }
   return settings;
 }

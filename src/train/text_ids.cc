@@ -5,12 +5,11 @@
 #include <cstring>
 #include <filesystem>
 
-#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <rankfall/error.h>
+#include "base/errors.h"
 #include <rankfall/report.h>
 
 namespace rankfall {
@@ -20,19 +19,18 @@ namespace {
 std::string program() {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!self.is_absolute())
-    throw Error(ErrorKind::kInput, "cannot find rankfall: /proc/self/exe does not name this program");
+  if (!self.is_absolute()) throw input_error("cannot find rankfall: /proc/self/exe does not name this program");
   for (const char* folder : {"", RANKFALL_LIBEXEC_TO_BIN}) {
     const std::filesystem::path place = self.parent_path() / folder / "rankfall";
     if (std::filesystem::is_regular_file(place, error)) return place.string();
   }
-  throw Error(ErrorKind::kInput, fmt::format("{}: there is no rankfall beside it", self.string()));
+  throw input_error("{}: there is no rankfall beside it", self.string());
 }
 
 // Standard output of a program; its standard error is ours.
 std::string output_of(std::vector<std::string> arguments) {
   std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) throw Error(ErrorKind::kInput, fmt::format("no pipe: {}", std::strerror(errno)));
+  if (pipe(ends.data()) != 0) throw input_error("no pipe: {}", std::strerror(errno));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -48,7 +46,7 @@ std::string output_of(std::vector<std::string> arguments) {
   close(ends[1]);
   if (failed != 0) {
     close(ends[0]);
-    throw Error(ErrorKind::kInput, fmt::format("cannot start {}: {}", arguments[0], std::strerror(failed)));
+    throw input_error("cannot start {}: {}", arguments[0], std::strerror(failed));
   }
   std::string out;
   std::array<char, 1 << 16> buffer{};
@@ -61,7 +59,7 @@ std::string output_of(std::vector<std::string> arguments) {
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw Error(ErrorKind::kInput, "the text was not tokenised, for the reason above");
+    throw input_error("the text was not tokenised, for the reason above");
   }
   return out;
 }
@@ -87,7 +85,7 @@ std::vector<Sample> text_ids(const std::string& text, const std::string& tokeniz
     samples[s].valid[static_cast<std::size_t>(*row.k)] = 1;
   }
   std::erase_if(samples, [](const Sample& sample) { return sample.valid[0] == 0; });  // empty lines
-  if (samples.empty()) throw Error(ErrorKind::kInput, fmt::format("{}: no text in it", text));
+  if (samples.empty()) throw input_error("{}: no text in it", text);
   return samples;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/errors.h"
 #include "base/random.h"
 #include "linalg/norms.h"
 #include "result/manifest.h"
@@ -17,7 +18,6 @@
 #include "train/batches.h"
 #include "train/optimiser.h"
 #include "train/training_files.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -37,8 +37,6 @@ class Training {
         n_train_(static_cast<Index>(data_.train.samples.size())),
         steps_per_epoch_((n_train_ + settings.batch - 1) / settings.batch) {
     status_.n_steps = settings.n_epochs * steps_per_epoch_;
-    history_.command = "train";
-    history_.manifest = base_manifest();
     add(history_.manifest, "torch", std::string(TORCH_VERSION));
     add(history_.manifest, "settings", to_json(settings).dump());
   }
@@ -61,14 +59,13 @@ class Training {
   void begin() {
     const auto there = files_.settings();
     if (there && !options_.resume) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{}: has a training already; --resume continues it", files_.directory().string()));
+      throw usage_error("{}: has a training already; --resume continues it", files_.directory().string());
     }
     if (there && *there != settings_) {
-      throw Error(ErrorKind::kUsage,
-                  fmt::format("{}: has a training with other settings ({}); give the same, or another "
-                              "directory",
-                              files_.directory().string(), difference(*there)));
+      throw usage_error(
+          "{}: has a training with other settings ({}); give the same, or another "
+          "directory",
+          files_.directory().string(), difference(*there));
     }
     // Also when resuming: whatever is missing or was changed is as it should be again.
     files_.write_settings(settings_);
@@ -79,8 +76,8 @@ class Training {
       return;
     }
     if (state->epoch > settings_.n_epochs) {
-      throw Error(ErrorKind::kInput, fmt::format("{}: a state after {} epochs of {}", files_.directory().string(),
-                                                 state->epoch, settings_.n_epochs));
+      throw input_error("{}: a state after {} epochs of {}", files_.directory().string(), state->epoch,
+                        settings_.n_epochs);
     }
     std::ranges::copy(state->parameters, parameters_.flat().data_ptr<float>());
     optimiser_.load(*state);
@@ -138,9 +135,8 @@ class Training {
     const torch::Tensor loss = loss_of(output, batch);
     const double value = loss.item<double>();
     if (!std::isfinite(value)) {
-      throw Error(ErrorKind::kNumerical,
-                  fmt::format("loss is {} at step {} (epoch {}); a smaller learning rate may help", value, status_.step,
-                              status_.epoch));
+      throw numerical_error("loss is {} at step {} (epoch {}); a smaller learning rate may help", value, status_.step,
+                            status_.epoch);
     }
     score.add(value, output.detach(), batch);
     parameters_.gradient().zero_();
@@ -257,7 +253,7 @@ class Training {
   Batch train_, eval_;
   Index n_train_, steps_per_epoch_;
   TrainStatus status_;
-  Result history_;
+  Result history_{"train", base_manifest(), {}};
   std::map<std::pair<std::string, Index>, Statistics> gradients_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <memory>
 
 #include "train/settings.h"
 #include <rankfall/result.h>

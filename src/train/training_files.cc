@@ -8,17 +8,16 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/errors.h"
 #include "io/atomic_file.h"
 #include "io/dtype.h"
 #include "io/json_file.h"
 #include "io/safetensors.h"
 #include "io/safetensors_writer.h"
-#include <rankfall/error.h>
 #include <rankfall/report.h>
 
 namespace rankfall {
@@ -92,7 +91,7 @@ Index index_of(const std::map<std::string, std::string>& metadata, const std::st
     const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
     if (end.ec != std::errc() || end.ptr != text.data() + text.size()) value = -1;
   }
-  if (value < 0) throw Error(ErrorKind::kInput, fmt::format("{}: no number '{}' in its description", where, key));
+  if (value < 0) throw input_error("{}: no number '{}' in its description", where, key);
   return value;
 }
 
@@ -110,16 +109,12 @@ bool lock_soon(int fd) {
 TrainingFiles::TrainingFiles(std::filesystem::path directory) : directory_(std::move(directory)) {
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
-  if (error) {
-    throw Error(ErrorKind::kInput,
-                fmt::format("{}: cannot make this directory: {}", directory_.string(), error.message()));
-  }
+  if (error) throw input_error("{}: cannot make this directory: {}", directory_.string(), error.message());
   // A lock on the directory itself: nothing is left behind, however the process ends.
   lock_ = open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ >= 0 && !lock_soon(lock_)) {
     close(lock_);
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{}: another training is writing to this directory", directory_.string()));
+    throw usage_error("{}: another training is writing to this directory", directory_.string());
   }
 }
 
@@ -133,9 +128,8 @@ std::optional<TrainSettings> TrainingFiles::settings() const {
     // Somebody else's model is not overwritten.
     for (const char* other : {"config.json", "model.safetensors"}) {
       if (is_there(directory_ / other)) {
-        throw Error(ErrorKind::kUsage,
-                    fmt::format("{}: has a {} but no {}: not a directory of rankfall train; choose another",
-                                directory_.string(), other, kSettings));
+        throw usage_error("{}: has a {} but no {}: not a directory of rankfall train; choose another",
+                          directory_.string(), other, kSettings);
       }
     }
     return {};
@@ -184,7 +178,7 @@ std::optional<TrainState> TrainingFiles::state(const TrainSettings& settings, In
   const auto& metadata = stored->metadata();
   const auto of = metadata.find("settings");
   if (of == metadata.end() || of->second != to_json(settings).dump()) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: not of the training that {} describes", file.string(), kSettings));
+    throw input_error("{}: not of the training that {} describes", file.string(), kSettings);
   }
   TrainState state;
   state.epoch = index_of(metadata, "epoch", file.string());
@@ -192,20 +186,20 @@ std::optional<TrainState> TrainingFiles::state(const TrainSettings& settings, In
   const auto read = [&](const char* name, std::vector<float>& values) {
     const TensorInfo& tensor = stored->at(name);
     if (tensor.dtype != DType::kF32 || tensor.size() != n_parameters) {
-      throw Error(ErrorKind::kInput, fmt::format("{}: '{}' has {} numbers, expected {} of type F32", file.string(),
-                                                 name, tensor.size(), n_parameters));
+      throw input_error("{}: '{}' has {} numbers, expected {} of type F32", file.string(), name, tensor.size(),
+                        n_parameters);
     }
     values.resize(static_cast<std::size_t>(n_parameters));
     widen<float>(tensor.dtype, tensor.bytes, values);
     if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
-      throw Error(ErrorKind::kInput, fmt::format("{}: '{}' has numbers that are not finite", file.string(), name));
+      throw input_error("{}: '{}' has numbers that are not finite", file.string(), name);
     }
   };
   read("parameters", state.parameters);
   read("first_moment", state.first);
   read("second_moment", state.second);
   const auto history = metadata.find("history");
-  if (history == metadata.end()) throw Error(ErrorKind::kInput, fmt::format("{}: no 'history'", file.string()));
+  if (history == metadata.end()) throw input_error("{}: no 'history'", file.string());
   state.history = from_json(history->second, file.string());
   return state;
 }

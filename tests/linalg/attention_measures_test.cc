@@ -155,15 +155,15 @@ TEST(Dobrushin, TakesRowsOfAnyLength) {
 TEST(RowEntropy, OfEdgeCases) {
   RowVector<double> p(5);
   p << 0.5, 0, 0.25, 0.25, 0;
-  EXPECT_NEAR(row_entropy<double>(p), 1.5 * std::log(2.0), 1e-15);
+  EXPECT_NEAR(row_entropy(p), 1.5 * std::log(2.0), 1e-15);
   p << 5e-324, 1, 0, 0, 0;
-  EXPECT_NEAR(row_entropy<double>(p), 0, 1e-300);
+  EXPECT_NEAR(row_entropy(p), 0, 1e-300);
   p << 1 + 1e-7, 0, 0, 0, 0;  // a row that rounding made too large
-  EXPECT_EQ(row_entropy<double>(p), 0);
+  EXPECT_EQ(row_entropy(p), 0);
   p << 0.5, kNan, 0.5, 0, 0;
-  EXPECT_TRUE(std::isnan(row_entropy<double>(p)));
-  EXPECT_EQ(row_entropy<double>(RowVector<double>(0)), 0);
-  EXPECT_NEAR(row_entropy<float>(RowVector<float>::Constant(1000, 1e-3f)), std::log(1000.0), 1e-6);
+  EXPECT_TRUE(std::isnan(row_entropy(p)));
+  EXPECT_EQ(row_entropy(RowVector<double>(0)), 0);
+  EXPECT_NEAR(row_entropy(RowVector<double>::Constant(1000, 1e-3)), std::log(1000.0), 1e-6);
 }
 
 TEST(RowEntropy, DoesNotDependOnWhereTheRowLies) {
@@ -171,7 +171,7 @@ TEST(RowEntropy, DoesNotDependOnWhereTheRowLies) {
   Matrix<double> wider(37, 41);
   for (const Index offset : {0, 1, 2, 3}) {
     wider.middleCols(offset, 37) = p;
-    EXPECT_EQ(row_entropy<double>(wider.row(5).segment(offset, 37)), row_entropy<double>(p.row(5)));
+    EXPECT_EQ(row_entropy(wider.row(5).segment(offset, 37)), row_entropy(p.row(5)));
   }
 }
 

@@ -38,18 +38,6 @@ TEST(Statistics, KeepTheDeviationOfLargeNumbers) {
   EXPECT_DOUBLE_EQ(*of({1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16}).std(), std::sqrt(30.0));
 }
 
-TEST(Statistics, MergedAreThoseOfAllValues) {
-  const std::vector<double> values = {0.3, -1.25, 8, 2.5, 2.5, 1e-3, 77};
-  for (std::size_t cut = 0; cut <= values.size(); ++cut) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(cut);
-    Statistics left = of({values.begin(), middle});
-    left.merge(of({middle, values.end()}));
-    EXPECT_EQ(left.n(), 7);
-    EXPECT_NEAR(*left.mean(), *of(values).mean(), 1e-14 * 77) << cut;
-    EXPECT_NEAR(*left.std(), *of(values).std(), 1e-14 * 77) << cut;
-  }
-}
-
 TEST(Statistics, OneValueThatIsNotFiniteMakesThemAbsentForGood) {
   for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
                            -std::numeric_limits<double>::infinity()}) {
@@ -57,10 +45,7 @@ TEST(Statistics, OneValueThatIsNotFiniteMakesThemAbsentForGood) {
     EXPECT_FALSE(statistics.mean());
     EXPECT_FALSE(statistics.std());
     EXPECT_EQ(statistics.n(), 3);
-    Statistics other = of({1, 2});
-    other.merge(statistics);
-    EXPECT_FALSE(other.mean());
-    statistics.merge(of({1, 2}));
+    statistics.add(1);
     EXPECT_FALSE(statistics.mean());
   }
 }

@@ -84,7 +84,7 @@ TEST(Audit, ClaimsThatCannotComeOutOtherwiseSaySo) {
 TEST(Audit, FullRankCollapsesAndLowRankNeedNot) {
   for (const std::uint64_t seed : {0U, 1U, 2U}) {
     const AuditFinding finding = rank_of_attention({}, seed);
-    EXPECT_EQ(finding.verdict, AuditVerdict::kFails) << finding.evidence;
+    EXPECT_EQ(finding.verdict, Status::kViolated) << finding.evidence;
     EXPECT_NE(finding.evidence.find("P of rank 2"), std::string::npos) << finding.evidence;
   }
 }

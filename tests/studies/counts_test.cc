@@ -7,7 +7,6 @@
 #include "contract.h"
 #include "engine/path_networks.h"
 #include "studies/counts/path_counts.h"
-#include "studies/published/published_data.h"
 #include "studies/published/published_table.h"
 #include <rankfall/error.h>
 #include <rankfall/model.h>

@@ -33,7 +33,7 @@ Matrix<double> states(Index n, Index d) {
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 // As reference_layers.h says it, entry by entry.
-Matrix<double> plain_lstm(const LstmWeights<double>& w, const Matrix<double>& x) {
+Matrix<double> plain_lstm(const LstmLayer<double>& w, const Matrix<double>& x) {
   const Index d = x.cols();
   Matrix<double> y(x.rows(), d);
   std::vector<double> c(static_cast<std::size_t>(d), 0.0);
@@ -54,7 +54,7 @@ Matrix<double> plain_lstm(const LstmWeights<double>& w, const Matrix<double>& x)
   return y;
 }
 
-Matrix<double> plain_convolution(const ConvolutionWeights<double>& w, const Matrix<double>& x) {
+Matrix<double> plain_convolution(const ConvolutionLayer<double>& w, const Matrix<double>& x) {
   const Index d = x.cols();
   const auto kernel = static_cast<Index>(w.taps.size());
   Matrix<double> y(x.rows(), d);
@@ -75,14 +75,14 @@ Matrix<double> plain_convolution(const ConvolutionWeights<double>& w, const Matr
 TEST(ReferenceLayers, TheLstmIsTheRecurrence) {
   const BlasThreads one_blas_thread(1);
   for (const Index d : {1, 8, 9, 200}) {  // 200: two panels
-    const auto w = draw_lstm<double>(d, 1);
+    const LstmLayer<double> w(d, 1);
     for (const Index n : {1, 2, 17}) {
       const Matrix<double> x = states(n, d);
       const Matrix<double> expected = plain_lstm(w, x);
-      const auto out = run_lstm<double>(w, x);
+      const auto out = w.run(x);
       EXPECT_LE((out.y - expected).norm(), kTolerance * expected.norm()) << "n=" << n << " d=" << d;
       EXPECT_EQ(out.n_steps, n);
-      const auto single = run_lstm<float>(draw_lstm<float>(d, 1), x.cast<float>());
+      const auto single = LstmLayer<float>(d, 1).run(x.cast<float>());
       EXPECT_LE((single.y.cast<double>() - expected).norm(), 1e-5 * expected.norm()) << "n=" << n << " d=" << d;
     }
   }
@@ -92,11 +92,11 @@ TEST(ReferenceLayers, TheConvolutionIsTheSum) {
   const BlasThreads one_blas_thread(1);
   for (const Index d : {1, 8, 200}) {
     for (const Index kernel : {1, 2, 3, 5, 8}) {
-      const auto w = draw_convolution<double>(d, kernel, 1);
+      const ConvolutionLayer<double> w(d, kernel, 1);
       for (const Index n : {1, 2, 4, 33}) {  // also fewer tokens than the kernel has
         const Matrix<double> x = states(n, d);
         const Matrix<double> expected = plain_convolution(w, x);
-        const auto out = run_convolution<double>(w, x);
+        const auto out = w.run(x);
         EXPECT_LE((out.y - expected).norm(), kTolerance * expected.norm()) << n << " " << d << " " << kernel;
         EXPECT_EQ(out.n_steps, 1);
       }
@@ -107,10 +107,10 @@ TEST(ReferenceLayers, TheConvolutionIsTheSum) {
 TEST(ReferenceLayers, TheProjectionsAreThose) {
   const BlasThreads one_blas_thread(1);
   for (const Index d : {1, 9, 200}) {
-    const auto w = draw_projections<double>(d, 1);
+    const ProjectionLayer<double> w(d, 1);
     const Matrix<double> x = states(5, d);
     const std::uint64_t before = flops_done();
-    const Matrix<double> y = run_projections<double>(w, x).y;
+    const Matrix<double> y = w.run(x).y;
     EXPECT_EQ(flops_done() - before, static_cast<std::uint64_t>(8 * 5 * d * d));
     const Matrix<double> expected = x * w.v.transpose() * w.o.transpose();
     EXPECT_LE((y - expected).norm(), kTolerance * expected.norm());
@@ -121,14 +121,14 @@ TEST(ReferenceLayers, AreTheSameWithAnyNumberOfThreads) {
   const BlasThreads one_blas_thread(1);
   const int before = threads();
   const Matrix<float> x = states(9, 400).cast<float>();
-  const auto lstm_weights = draw_lstm<float>(400, 1);
-  const auto convolution_weights = draw_convolution<float>(400, 3, 1);
+  const LstmLayer<float> lstm_weights(400, 1);
+  const ConvolutionLayer<float> convolution_weights(400, 3, 1);
   set_threads(1);
-  const auto lstm = run_lstm<float>(lstm_weights, x);
-  const auto convolution = run_convolution<float>(convolution_weights, x);
+  const auto lstm = lstm_weights.run(x);
+  const auto convolution = convolution_weights.run(x);
   set_threads(3);
-  EXPECT_EQ(run_lstm<float>(lstm_weights, x).y, lstm.y);
-  EXPECT_EQ(run_convolution<float>(convolution_weights, x).y, convolution.y);
+  EXPECT_EQ(lstm_weights.run(x).y, lstm.y);
+  EXPECT_EQ(convolution_weights.run(x).y, convolution.y);
   set_threads(before);
 }
 

@@ -170,7 +170,7 @@ template <class T>
 RowMeasures row_measures(const MatrixRef<T>& rows, Index sink) {
   RowMeasures out{RowVector<double>(rows.rows()), RowVector<double>(rows.rows())};
   for (Index i = 0; i < rows.rows(); ++i) {
-    out.entropy(i) = row_entropy<double>(rows.row(i).template cast<double>());
+    out.entropy(i) = row_entropy(rows.row(i).template cast<double>());
     out.sink(i) = static_cast<double>(rows(i, sink));
   }
   return out;

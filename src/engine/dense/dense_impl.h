@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "engine/dense/activation.h"
 #include "engine/dense/attention_impl.h"
 #include "engine/dense/dense.h"
 #include "engine/dense/low_rank_head_impl.h"
 #include "engine/layer_weights_impl.h"
 #include "network/attention/kind.h"
-#include <rankfall/error.h>
 #include <rankfall/matrix.h>
 
 namespace rankfall {
@@ -24,12 +24,10 @@ void check_finite(const MatrixRef<T>& x, const std::string& place) {
   for (Index i = 0; i < x.rows(); ++i) {
     for (Index j = 0; j < x.cols(); ++j) {
       if (isfinite(x(i, j))) continue;
-      throw Error(
-          ErrorKind::kNumerical,
-          fmt::format("{}: {} at token {}, channel {}, expected finite numbers; the weights may hold such a value, "
-                      "or the activations leave the range of the precision{}",
-                      place, isnan(x(i, j)) ? "NaN" : "infinity", i, j,
-                      std::is_same_v<T, float> ? " (try Precision::kF64)" : ""));
+      throw numerical_error(
+          "{}: {} at token {}, channel {}, expected finite numbers; the weights may hold such a value, "
+          "or the activations leave the range of the precision{}",
+          place, isnan(x(i, j)) ? "NaN" : "infinity", i, j, std::is_same_v<T, float> ? " (try Precision::kF64)" : "");
     }
   }
 }
@@ -75,10 +73,9 @@ typename Dense<T>::State Dense<T>::norm_with(const LayerWeights<T>& weights, con
   const RowVector<T> scales = normalise_rows<T>(norm, weights.vector(norm.gain), weights.vector(norm.bias), x);
   // An overflow here would come out as a row of zeros: a finite number, and wrong.
   if (!scales.allFinite()) {
-    throw Error(ErrorKind::kNumerical,
-                fmt::format("{}: the mean square of a token leaves the range of the precision",
-                            place == NormPlace::kFinal ? std::string("final norm")
-                                                       : fmt::format("block {}, norm", layer().layer->block)));
+    throw numerical_error(
+        "{}: the mean square of a token leaves the range of the precision",
+        place == NormPlace::kFinal ? std::string("final norm") : fmt::format("block {}, norm", layer().layer->block));
   }
   if (needs_.norm_scales) observer_->norm_scales(place == NormPlace::kFinal ? -1 : layer().index, place, scales);
   return x;

@@ -9,6 +9,7 @@
 #include "engine/dense/attention.h"
 #include "engine/dense/low_rank_head.h"
 #include "linalg/gemm_impl.h"
+#include "linalg/norms_impl.h"
 #include "linalg/pseudo_inverse.h"
 #include "network/attention/kind.h"
 #include <rankfall/matrix.h>
@@ -32,16 +33,14 @@ void softmax_rows(Matrix<T>& x) {
 // scale a b^T.
 template <class T>
 Matrix<T> scaled_product(double scale, const MatrixRef<T>& a, const MatrixRef<T>& b) {
-  Matrix<T> out(a.rows(), b.rows());
-  gemm<T>(false, true, T(scale), a, b, T(0), out);
-  return out;
+  return product<T>(false, true, a, b, T(scale));
 }
 
 // Means of `n_runs` runs of the chosen rows, as equal in length as can be.
 template <class Wide>
 Matrix<Wide> run_means(const auto& x, const std::vector<Index>& rows, Index n_runs) {
   Matrix<Wide> out = Matrix<Wide>::Zero(n_runs, x.cols());
-  const auto n = static_cast<Index>(rows.size());
+  const auto n = std::ssize(rows);
   for (Index r = 0; r < n_runs; ++r) {
     const Index begin = r * n / n_runs;
     const Index end = (r + 1) * n / n_runs;
@@ -54,10 +53,7 @@ Matrix<Wide> run_means(const auto& x, const std::vector<Index>& rows, Index n_ru
 template <class T>
 LowRankHead<T>::LowRankHead(const Attention& attention, const MatrixRef<T>& drawn, const MatrixRef<T>& q,
                             const MatrixRef<T>& k, std::span<const std::uint8_t> valid)
-    : scale_(attention.scale), causal_(attention.mask.causal) {
-  for (Index i = 0; i < k.rows(); ++i) {
-    if (valid.empty() || valid[static_cast<std::size_t>(i)] != 0) tokens_.push_back(i);
-  }
+    : scale_(attention.scale), causal_(attention.mask.causal), tokens_(valid_rows(k.rows(), valid)) {
   if (tokens_.empty()) {  // nothing to see
     causal_ = false;
     left_.setZero(q.rows(), 1);
@@ -74,7 +70,7 @@ LowRankHead<T>::LowRankHead(const Attention& attention, const MatrixRef<T>& draw
 template <class T>
 void LowRankHead<T>::make(const LinformerWeights& weights, const MatrixRef<T>& e, const MatrixRef<T>& q,
                           const MatrixRef<T>& k) {
-  const auto n = static_cast<Index>(tokens_.size());
+  const auto n = std::ssize(tokens_);
   const Index rank = thin_width(weights, n);
   right_ = Matrix<T>::Zero(rank, k.rows());
   if (weights.pooled) {
@@ -88,9 +84,7 @@ void LowRankHead<T>::make(const LinformerWeights& weights, const MatrixRef<T>& e
   } else {
     for (const Index i : tokens_) right_.col(i) = e.col(i);
   }
-  Matrix<T> keys(rank, k.cols());
-  gemm<T>(false, false, T(1), right_, k, T(0), keys);
-  left_ = scaled_product<T>(scale_, q, keys);
+  left_ = scaled_product<T>(scale_, q, product<T>(false, false, right_, k));
   softmax_rows(left_);
 }
 
@@ -100,7 +94,7 @@ template <class T>
 void LowRankHead<T>::make(const NystromWeights& weights, const MatrixRef<T>& /*none*/, const MatrixRef<T>& q,
                           const MatrixRef<T>& k) {
   using Wide = std::conditional_t<std::is_same_v<T, float>, double, T>;
-  const auto n = static_cast<Index>(tokens_.size());
+  const auto n = std::ssize(tokens_);
   const Index rank = thin_width(weights, n);
   const Matrix<Wide> queries = run_means<Wide>(q, tokens_, rank);
   const Matrix<Wide> keys = run_means<Wide>(k, tokens_, rank);
@@ -109,15 +103,12 @@ void LowRankHead<T>::make(const NystromWeights& weights, const MatrixRef<T>& /*n
   const Matrix<Wide> inverse = pseudo_inverse(middle.template cast<double>()).template cast<Wide>();
   Matrix<Wide> near = scaled_product<Wide>(scale_, Matrix<Wide>(q.template cast<Wide>()), keys);
   softmax_rows(near);
-  Matrix<Wide> product(q.rows(), rank);
-  gemm<Wide>(false, false, Wide(1), near, inverse, Wide(0), product);
-  left_ = product.template cast<T>();
-  Matrix<Wide> seen(n, k.cols());
-  for (Index i = 0; i < n; ++i) seen.row(i) = k.row(tokens_[static_cast<std::size_t>(i)]).template cast<Wide>();
+  left_ = product<Wide>(false, false, near, inverse).template cast<T>();
+  const Matrix<Wide> seen = k(tokens_, Eigen::all).template cast<Wide>();
   Matrix<Wide> across = scaled_product<Wide>(scale_, queries, seen);
   softmax_rows(across);
   right_ = Matrix<T>::Zero(rank, k.rows());
-  for (Index i = 0; i < n; ++i) right_.col(tokens_[static_cast<std::size_t>(i)]) = across.col(i).template cast<T>();
+  right_(Eigen::all, tokens_) = across.template cast<T>();
 }
 
 // f(x) = e^(w . x - |x|^2 / 2) over the directions w, of x times sqrt(scale); |q|^2 is the same for a whole row of P
@@ -193,9 +184,7 @@ template <class T>
 void LowRankHead<T>::attend(const MatrixRef<T>& values, MutableMatrixRef<T> out) const {
   const Index rank = right_.rows();
   if (!causal_) {
-    Matrix<T> inner(rank, values.cols());
-    gemm<T>(false, false, T(1), right_, values, T(0), inner);
-    gemm<T>(false, false, T(1), left_, inner, T(0), out);
+    gemm<T>(false, false, T(1), left_, product<T>(false, false, right_, values), T(0), out);
     return;
   }
   // A run of rows at a time: what came before as sums, and the run itself as a triangle.
@@ -205,8 +194,7 @@ void LowRankHead<T>::attend(const MatrixRef<T>& values, MutableMatrixRef<T> out)
     const Index n = std::min(kQueryRows, out.rows() - first);
     const auto left = left_.middleRows(first, n);
     const auto right = right_.middleCols(first, n);
-    Matrix<T> within(n, n);
-    gemm<T>(false, false, T(1), left, right, T(0), within);
+    Matrix<T> within = product<T>(false, false, left, right);
     for (Index i = 0; i < n; ++i) within.row(i).tail(n - i - 1).setZero();
     auto part = out.middleRows(first, n);
     gemm<T>(false, false, T(1), left, before, T(0), part);

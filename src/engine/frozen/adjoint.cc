@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/mapped.h"
 #include "base/parallel.h"
 #include "engine/forward_impl.h"
 #include "engine/frozen/freezing.h"
@@ -39,7 +40,7 @@ class Adjoint {
         }
       }
     }
-    parallel_for(static_cast<Index>(y.size()), [&](Index k) {
+    parallel_for(std::ssize(y), [&](Index k) {
       Matrix<double>& g = y[static_cast<std::size_t>(k)];
       g = norm_transposed(*layer_, norm, place, std::move(g));
     });
@@ -57,7 +58,7 @@ class Adjoint {
     const Matrix<double> constant = attention_constant(*layer_, attention, shift);
     reach_back();
     const Index step = by_length_ ? 1 : 0;
-    const auto n = static_cast<Index>(z.size());
+    const auto n = std::ssize(z);
     Matrix<double>& heads = shares_.heads[static_cast<std::size_t>(layer_->block)];
     heads.setZero(attention.n_heads, n + step);
     State x(static_cast<std::size_t>(n + step));
@@ -77,11 +78,8 @@ class Adjoint {
     z.resize(std::max(z.size(), x.size()));
     for (std::size_t k = 0; k < z.size(); ++k) {
       if (k < x.size() && x[k].rows() > 0) {
-        if (z[k].rows() == 0 || skip == 0) {
-          z[k] = branch * x[k];
-        } else {
-          z[k] = skip * z[k] + branch * x[k];
-        }
+        const bool alone = z[k].rows() == 0 || skip == 0;
+        z[k] = alone ? Matrix<double>(branch * x[k]) : Matrix<double>(skip * z[k] + branch * x[k]);
       } else {
         z[k] *= skip;
       }
@@ -90,11 +88,11 @@ class Adjoint {
   }
 
   AdjointShares finish(const Matrix<double>& input, const State& g) {
-    shares_.tokens.setZero(input.rows(), static_cast<Index>(g.size()));
+    shares_.tokens.setZero(input.rows(), std::ssize(g));
     for (std::size_t k = 0; k < g.size(); ++k) {
       shares_.tokens.col(static_cast<Index>(k)) = input.cwiseProduct(g[k]).rowwise().sum();
     }
-    if (!reach_.empty()) shares_.reach.setZero(input.rows(), static_cast<Index>(reach_.size()));
+    if (!reach_.empty()) shares_.reach.setZero(input.rows(), std::ssize(reach_));
     for (std::size_t k = 0; k < reach_.size(); ++k) {
       // Every P_path is stochastic, or zero in the rows that see nothing, so the sum of a mean is one.
       const double total = reach_[k].sum();
@@ -157,14 +155,12 @@ std::vector<std::vector<AdjointShares>> adjoint_shares(const Network& network, c
                                                        std::span<const Sample> samples, const Directions& directions,
                                                        const AdjointOptions& adjoint, const ForwardOptions& options) {
   const BlasThreads one_blas_thread(1);
-  const auto n_samples = static_cast<Index>(samples.size());
+  const auto n_samples = std::ssize(samples);
   const auto each_sample = [&](const auto& body) {
     parallel_for(n_samples, [&](Index s) { body(static_cast<std::size_t>(s)); });
   };
   std::vector<BlockInputs> forward(samples.size());
-  std::vector<FrozenObserver*> watch;
-  watch.reserve(samples.size());
-  for (BlockInputs& inputs : forward) watch.push_back(&inputs);
+  const auto watch = mapped<FrozenObserver*>(forward, [](BlockInputs& inputs) { return &inputs; });
   std::vector<Matrix<double>> outputs =
       freeze(network, weights, samples, watch, input_states<double>(network, weights, samples), {});
 
@@ -190,7 +186,7 @@ std::vector<std::vector<AdjointShares>> adjoint_shares(const Network& network, c
   }
 
   LayerLoader<double> loader(network, weights, longest(samples));
-  const auto n_layers = static_cast<Index>(network.layers.size());
+  const auto n_layers = std::ssize(network.layers);
   for (Index end = n_layers; end > 0;) {
     Index first = end - 1;
     const Index block = network.layers[static_cast<std::size_t>(first)].block;

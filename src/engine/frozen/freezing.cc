@@ -2,14 +2,6 @@
 
 namespace rankfall {
 
-Needs Freezing::Capture::needs() const {
-  Needs needs;
-  needs.attention = Needs::Attention::kWhole;
-  needs.norm_scales = true;
-  needs.branches = true;
-  return needs;
-}
-
 void Freezing::Capture::attention(Index /*block*/, Index head, const MatrixRef<double>& p) {
   frozen.attention[static_cast<std::size_t>(head)] = p;
 }

@@ -44,7 +44,9 @@ class Freezing {
 
  private:
   struct Capture : Observer<double> {
-    Needs needs() const override;
+    Needs needs() const override {
+      return {.attention = Needs::Attention::kWhole, .norm_scales = true, .branches = true};
+    }
     void attention(Index block, Index head, const MatrixRef<double>& p) override;
     void norm_scales(Index layer, NormPlace place, const RowVectorRef<double>& scales) override;
     void branch(Index layer, const MatrixRef<double>& y) override;

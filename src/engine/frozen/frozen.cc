@@ -24,7 +24,7 @@ std::vector<Cell> cells_of(const PathSums& x) {
 }
 
 void for_each(const std::vector<Cell>& cells, const std::function<void(const Cell&)>& body) {
-  parallel_for(static_cast<Index>(cells.size()), [&](Index i) { body(cells[static_cast<std::size_t>(i)]); });
+  parallel_for(std::ssize(cells), [&](Index i) { body(cells[static_cast<std::size_t>(i)]); });
 }
 
 }  // namespace

@@ -12,31 +12,21 @@ namespace {
 
 // y w^T, and y w.
 Matrix<double> times(const MatrixRef<double>& y, const WeightView<double>& w) {
-  Matrix<double> out(y.rows(), w.n_out());
-  gemm<double>(false, !w.transposed, 1.0, y, w.stored, 0.0, out);
-  return out;
+  return product<double>(false, !w.transposed, y, w.stored);
 }
 Matrix<double> times_transposed(const MatrixRef<double>& y, const WeightView<double>& w) {
-  Matrix<double> out(y.rows(), w.n_in());
-  gemm<double>(false, w.transposed, 1.0, y, w.stored, 0.0, out);
-  return out;
+  return product<double>(false, w.transposed, y, w.stored);
 }
 
 // The part of W_V that head h reads, and the part of W_O that it writes through.
 WeightView<double> rows_of(const WeightView<double>& w, Index first, Index count) {
-  WeightView<double> part;
   const double* data = w.stored.data() + (w.transposed ? first : first * w.stored.outerStride());
-  new (&part.stored) Eigen::Map<const Matrix<double>, 0, Eigen::OuterStride<>>(
-      data, w.transposed ? w.stored.rows() : count, w.transposed ? count : w.stored.cols(),
-      Eigen::OuterStride<>(w.stored.outerStride()));
-  part.transposed = w.transposed;
-  return part;
+  return {{data, w.transposed ? w.stored.rows() : count, w.transposed ? count : w.stored.cols(),
+           Eigen::OuterStride<>(w.stored.outerStride())},
+          w.transposed};
 }
 WeightView<double> columns_of(const WeightView<double>& w, Index first, Index count) {
-  WeightView<double> flipped{w.stored, !w.transposed};
-  WeightView<double> part = rows_of(flipped, first, count);
-  part.transposed = w.transposed;
-  return part;
+  return {rows_of({w.stored, !w.transposed}, first, count).stored, w.transposed};
 }
 
 Index kv_head(const Attention& a, Index head) { return head * a.n_kv_heads / a.n_heads; }
@@ -126,8 +116,7 @@ Matrix<double> attention_transposed(const FrozenLayer& f, const Attention& a, co
 
 Matrix<double> head_linear(const FrozenLayer& f, const Attention& a, Index head, const MatrixRef<double>& y) {
   const Matrix<double> v = times(y, rows_of(f.weights->matrix(a.v.w), kv_head(a, head) * a.d_head, a.d_head));
-  Matrix<double> mixed(y.rows(), a.d_head);
-  gemm<double>(false, false, 1.0, f.attention[static_cast<std::size_t>(head)], v, 0.0, mixed);
+  const Matrix<double> mixed = product<double>(false, false, f.attention[static_cast<std::size_t>(head)], v);
   return times(mixed, columns_of(f.weights->matrix(a.o.w), head * a.d_head, a.d_head));
 }
 
@@ -231,8 +220,7 @@ CentredMatrix head_linear(const FrozenLayer& f, const Attention& a, Index head, 
 
 CentredMatrix attention_product(const MatrixRef<double>& p, bool distributions, std::span<const std::uint8_t> valid,
                                 const CentredMatrix& m) {
-  CentredMatrix out{m.mean, Matrix<double>(m.residual.rows(), m.residual.cols())};
-  gemm<double>(false, false, 1.0, p, m.residual, 0.0, out.residual);
+  CentredMatrix out{m.mean, product<double>(false, false, p, m.residual)};
   add_missing_mean(row_sums(p, distributions), out);
   recentre(out, valid);
   return out;

@@ -1,7 +1,5 @@
 #include "engine/frozen/frozen_path.h"
 
-#include <algorithm>
-
 namespace rankfall {
 
 CentredMatrix FrozenPath::norm(const Norm& norm, NormPlace place, State x) {

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "base/errors.h"
+#include "base/mapped.h"
 #include "engine/forward_impl.h"
 #include "engine/frozen/freezing.h"
 #include "engine/frozen/frozen_path.h"
@@ -22,7 +24,7 @@ class Enumerator {
   Enumerator(std::span<const Sample> samples, const std::vector<FrozenRecorder>& recorders)
       : samples_(samples), recorders_(recorders) {}
 
-  Index n_layers() const { return static_cast<Index>(recorders_[0].layers.size()); }
+  Index n_layers() const { return std::ssize(recorders_[0].layers); }
   const FrozenLayer& layer(Index l) const { return recorders_[0].layers[static_cast<std::size_t>(l)]; }
 
   // All ways from sub-layer l up to sub-layer `end`, in order.
@@ -84,13 +86,11 @@ struct Summary {
 
 void enumerate(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
                const SummarisePath& summarise, const EmitPath& emit) {
-  if (samples.empty()) throw Error(ErrorKind::kUsage, "no samples");
+  if (samples.empty()) throw usage_error("no samples");
   const BlasThreads one_blas_thread(1);
   const std::vector<Matrix<double>> inputs = input_states<double>(network, weights, samples);
   std::vector<FrozenRecorder> recorders(samples.size());
-  std::vector<FrozenObserver*> watch;
-  watch.reserve(samples.size());
-  for (FrozenRecorder& recorder : recorders) watch.push_back(&recorder);
+  const auto watch = mapped<FrozenObserver*>(recorders, [](FrozenRecorder& recorder) { return &recorder; });
   freeze(network, weights, samples, watch, inputs, {});
   const Enumerator enumerator(samples, recorders);
 
@@ -99,7 +99,7 @@ void enumerate(const Network& network, const WeightSource& weights, std::span<co
     std::vector<PathNode> wave;
     const auto flush = [&] {
       std::vector<std::vector<Summary>> found(wave.size());
-      parallel_for(static_cast<Index>(wave.size()), [&](Index i) {
+      parallel_for(std::ssize(wave), [&](Index i) {
         auto& mine = found[static_cast<std::size_t>(i)];
         enumerator.walk(std::move(wave[static_cast<std::size_t>(i)]), cut, enumerator.n_layers(), [&](PathNode node) {
           std::vector<double> numbers = summarise(node.path, node.terms);
@@ -113,7 +113,7 @@ void enumerate(const Network& network, const WeightSource& weights, std::span<co
     };
     enumerator.walk(root, first, cut, [&](PathNode node) {
       wave.push_back(std::move(node));
-      if (static_cast<Index>(wave.size()) == kWave) flush();
+      if (std::ssize(wave) == kWave) flush();
     });
     flush();
   };

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "base/errors.h"
+#include "base/mapped.h"
 #include "engine/frozen/freezing.h"
 #include "engine/frozen/frozen_path.h"
 #include "network/attention/kind.h"
@@ -30,7 +32,7 @@ class FollowRun final : public FrozenObserver {
   }
 
   void layer(const FrozenLayer& f) override {
-    parallel_for(static_cast<Index>(paths_.size()), [&](Index n) {
+    parallel_for(std::ssize(paths_), [&](Index n) {
       const auto i = static_cast<std::size_t>(n);
       const auto head = head_at(paths_[i], f);
       PathTerm& path = terms_[i];
@@ -69,11 +71,11 @@ class BeamRun final : public FrozenObserver {
     for (std::size_t i = 0; i < paths_.size(); ++i) {
       const bool choice = is_choice(paths_[i].path.origin, f);
       moves.push_back({i, std::nullopt, !choice});
-      const auto n_heads = choice ? static_cast<Index>(f.attention.size()) : 0;
+      const auto n_heads = choice ? std::ssize(f.attention) : 0;
       for (Index h = 0; h < n_heads; ++h) moves.push_back({i, h});
     }
     // What is heavy is computed twice, so that not all are in memory at once.
-    parallel_for(static_cast<Index>(moves.size()), [&](Index m) {
+    parallel_for(std::ssize(moves), [&](Index m) {
       Move& move = moves[static_cast<std::size_t>(m)];
       const CentredMatrix term = moved(f, move);
       move.norm = is_zero(term) ? -1 : frobenius(term, sample_.valid);
@@ -84,7 +86,7 @@ class BeamRun final : public FrozenObserver {
     const auto n_kept = static_cast<std::size_t>(std::ranges::count_if(moves, &Move::is_kept));
     moves.resize(std::min(moves.size(), n_kept + beam_));
     std::vector<Partial> next(moves.size());
-    parallel_for(static_cast<Index>(moves.size()), [&](Index m) {
+    parallel_for(std::ssize(moves), [&](Index m) {
       const Move& move = moves[static_cast<std::size_t>(m)];
       Partial& partial = next[static_cast<std::size_t>(m)];
       partial = {paths_[move.from].path, moved(f, move)};
@@ -131,11 +133,10 @@ void check_paths(const Network& network, const std::vector<Path>& paths) {
     for (const Head& head : path.heads) {
       if (head.block <= last || head.block >= network.sizes.n_blocks || head.head < 0 ||
           head.head >= network.sizes.n_heads) {
-        throw Error(
-            ErrorKind::kUsage,
-            fmt::format("path '{}' from {}: expected blocks that ascend from the origin on, below {}, and "
-                        "heads below {}",
-                        to_string(path), to_string(path.origin), network.sizes.n_blocks, network.sizes.n_heads));
+        throw usage_error(
+            "path '{}' from {}: expected blocks that ascend from the origin on, below {}, and "
+            "heads below {}",
+            to_string(path), to_string(path.origin), network.sizes.n_blocks, network.sizes.n_heads);
       }
       last = head.block;
     }
@@ -148,29 +149,24 @@ std::vector<std::vector<PathTerm>> follow(const Network& network, const WeightSo
                                           std::span<const Sample> samples, std::span<const std::vector<Path>> paths,
                                           const FollowOptions& follow_options, const ForwardOptions& options) {
   if (paths.size() != samples.size()) {
-    throw Error(ErrorKind::kUsage, fmt::format("{} lists of paths for {} samples", paths.size(), samples.size()));
+    throw usage_error("{} lists of paths for {} samples", paths.size(), samples.size());
   }
   for (const auto& list : paths) check_paths(network, list);
   auto runs =
       freeze_with<FollowRun>(network, weights, samples, options, [&](std::size_t s, const Matrix<double>& input) {
         return FollowRun(samples[s], input, paths[s], follow_options);
       });
-  std::vector<std::vector<PathTerm>> terms(samples.size());
-  for (std::size_t s = 0; s < samples.size(); ++s) terms[s] = runs[s].take();
-  return terms;
+  return mapped<std::vector<PathTerm>>(runs, &FollowRun::take);
 }
 
 std::vector<std::vector<WeightedPath>> heaviest(const Network& network, const WeightSource& weights,
                                                 std::span<const Sample> samples, Index beam,
                                                 const ForwardOptions& options) {
-  if (beam < 1) throw Error(ErrorKind::kUsage, fmt::format("a beam of {} paths, expected 1 at least", beam));
+  if (beam < 1) throw usage_error("a beam of {} paths, expected 1 at least", beam);
   auto runs = freeze_with<BeamRun>(network, weights, samples, options, [&](std::size_t s, const Matrix<double>& input) {
     return BeamRun(samples[s], input, beam);
   });
-  std::vector<std::vector<WeightedPath>> out;
-  out.reserve(samples.size());
-  for (BeamRun& run : runs) out.push_back(run.take());
-  return out;
+  return mapped<std::vector<WeightedPath>>(runs, &BeamRun::take);
 }
 
 }  // namespace rankfall

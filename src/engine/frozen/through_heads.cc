@@ -1,3 +1,5 @@
+#include "base/errors.h"
+#include "base/mapped.h"
 #include "engine/frozen/freezing.h"
 #include "engine/frozen/frozen_domain.h"
 
@@ -31,7 +33,7 @@ class ThroughRun final : public FrozenObserver {
 
   void layer(const FrozenLayer& f) override {
     const bool is_attention = f.layer && std::holds_alternative<Attention>(f.layer->f);
-    parallel_for(static_cast<Index>(heads_.size()), [&](Index n) {
+    parallel_for(std::ssize(heads_), [&](Index n) {
       const auto i = static_cast<std::size_t>(n);
       const bool begins = is_attention && heads_[i].block == f.block;
       if (!begins && is_zero(terms_[i])) return;
@@ -54,16 +56,13 @@ std::vector<std::vector<Matrix<double>>> through_heads(const Network& network, c
                                                        const ForwardOptions& options) {
   for (const Head& head : heads) {
     if (head.block < 0 || head.block >= network.sizes.n_blocks || head.head < 0 || head.head >= network.sizes.n_heads) {
-      throw Error(ErrorKind::kUsage, fmt::format("head L{}H{}: the network has {} blocks of {} heads", head.block,
-                                                 head.head, network.sizes.n_blocks, network.sizes.n_heads));
+      throw usage_error("head L{}H{}: the network has {} blocks of {} heads", head.block, head.head,
+                        network.sizes.n_blocks, network.sizes.n_heads);
     }
   }
   auto runs = freeze_with<ThroughRun>(network, weights, samples, options,
                                       [&](std::size_t, const Matrix<double>&) { return ThroughRun(heads); });
-  std::vector<std::vector<Matrix<double>>> terms;
-  terms.reserve(samples.size());
-  for (ThroughRun& run : runs) terms.push_back(run.take());
-  return terms;
+  return mapped<std::vector<Matrix<double>>>(runs, &ThroughRun::take);
 }
 
 }  // namespace rankfall

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "engine/forward_impl.h"
 #include "engine/split/split_activation.h"
 #include "engine/split/split_attention.h"
@@ -12,7 +13,6 @@
 #include "linalg/norms_impl.h"
 #include "linalg/spectra.h"
 #include "network/attention/kind.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -30,11 +30,10 @@ bool is_finite(const SplitState& x) {
 
 void check_split(const SplitState& x, const std::string& place) {
   if (is_finite(x)) return;
-  throw Error(
-      ErrorKind::kNumerical,
-      fmt::format("{}: NaN or infinity, expected finite numbers; the weights may hold such a value, or states or "
-                  "logits leave the range of double",
-                  place));
+  throw numerical_error(
+      "{}: NaN or infinity, expected finite numbers; the weights may hold such a value, or states or "
+      "logits leave the range of double",
+      place);
 }
 
 // Whether what enters the first stage of an input map has been rounded: a row of one table, and numbers given, have
@@ -176,8 +175,7 @@ SplitState normalised(const Norm& norm, const VectorView<double>& gain, const Ve
   const double log_square = 2 * log_length - std::log(d);
   const double top = std::max(log_square, log_eps);
   if (top == kLogZero) {
-    throw Error(ErrorKind::kNumerical,
-                "norm of a mean token that is zero, with eps = 0: there is nothing to divide by");
+    throw numerical_error("norm of a mean token that is zero, with eps = 0: there is nothing to divide by");
   }
   const double log_v = top + std::log(share(log_square, top) + share(log_eps, top));
   const double damping = share(log_eps, log_v);
@@ -324,11 +322,10 @@ SplitNorms split_norms(const SplitState& x, std::span<const std::uint8_t> valid,
     return LogNorms{log10_of(n.composite()), log10_of(n.one), log10_of(n.inf), log10_of(n.frobenius),
                     spectral ? log10_of(spectral_norm(m.value)) : std::numeric_limits<double>::quiet_NaN()};
   };
-  const std::vector<Index> rows = valid_rows(x.residual.value.rows(), valid);
   SplitNorms out;
   out.residual = log_norms({centred_rows<double>(x.residual.value, valid), x.residual.log});
-  ScaledMatrix state{Matrix<double>(static_cast<Index>(rows.size()), x.residual.value.cols()), x.residual.log};
-  for (std::size_t i = 0; i < rows.size(); ++i) state.value.row(static_cast<Index>(i)) = x.residual.value.row(rows[i]);
+  const std::vector<Index> rows = valid_rows(x.residual.value.rows(), valid);
+  ScaledMatrix state{x.residual.value(rows, Eigen::all), x.residual.log};
   rescale(state);
   add(state, {x.mean.value.replicate(state.value.rows(), 1), x.mean.log});
   out.state = log_norms(state);
@@ -358,22 +355,20 @@ void check_trackable(const Network& network, std::span<const Variant> variants) 
   std::vector<std::string> do_not;
   for (const Variant& variant : variants) (can_track(apply(variant, network)) ? fit : do_not).push_back(variant.name);
   if (do_not.empty()) return;
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format("variant{} {}: {}{}", do_not.size() > 1 ? "s" : "", fmt::join(do_not, "; "), cannot_track(),
-                  fit.empty() ? "" : fmt::format(". Of those asked for {} can be followed", fmt::join(fit, "; "))));
+  throw usage_error("variant{} {}: {}{}", do_not.size() > 1 ? "s" : "", fmt::join(do_not, "; "), cannot_track(),
+                    fit.empty() ? "" : fmt::format(". Of those asked for {} can be followed", fmt::join(fit, "; ")));
 }
 
 std::vector<SplitState> track(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
                               std::span<SplitObserver* const> observers, const ForwardOptions& options) {
   check_observers(observers.size(), samples.size());
-  if (!can_track(network)) throw Error(ErrorKind::kUsage, cannot_track());
+  if (!can_track(network)) throw usage_error(cannot_track());
   const BlasThreads one_blas_thread(1);
   std::vector<SplitState> states(samples.size());
   for (const Sample& sample : samples) check_sample(network, sample);
   {
     const LayerWeights<double> stages(stage_slices(network.input), network.tensors, weights);
-    parallel_for(static_cast<Index>(samples.size()), [&](Index s) {
+    parallel_for(std::ssize(samples), [&](Index s) {
       const auto i = static_cast<std::size_t>(s);
       states[i] = Split(&samples[i], observers.empty() ? nullptr : observers[i]).start(network, weights, stages);
     });

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 
 #include "engine/layer_loader.h"
 #include "engine/split/jitter.h"

@@ -57,14 +57,14 @@ struct IdentityAt {
   double difference(double) const { return 1; }
 };
 
-// (to - from) / e, if little cancels in it.
-std::optional<double> direct_difference(double from, double to, double e) {
-  const double change = to - from;
-  if (std::abs(change) < 0.5 * std::max(std::abs(from), std::abs(to))) return std::nullopt;
+// (to() - from) / e, if little cancels in it; tried for large increments only, since smaller ones change little.
+std::optional<double> direct_difference(double from, const auto& to, double e) {
+  if (std::abs(e) <= 0.5) return std::nullopt;
+  const double there = to();
+  const double change = there - from;
+  if (std::abs(change) < 0.5 * std::max(std::abs(from), std::abs(there))) return std::nullopt;
   return change / e;
 }
-// Increments that a direct difference is tried for: smaller ones change little.
-constexpr double kLargeIncrement = 0.5;
 
 // Exact piece by piece; scale does not matter, so both numbers may be given in any common unit.
 struct ReluAt {
@@ -103,9 +103,9 @@ struct GeluAt {
 
   double value() const { return phi; }
   double difference(double e) const {
-    if (std::abs(e) > kLargeIncrement) {
-      if (const auto direct = direct_difference(a * phi, (a + e) * cdf(a + e), e)) return *direct;
-    }
+    if (const auto direct = direct_difference(
+            a * phi, [&] { return (a + e) * cdf(a + e); }, e))
+      return *direct;
     return phi + (a + e) * cdf_difference(e);
   }
 
@@ -150,9 +150,9 @@ struct GeluTanhAt {
   explicit GeluTanhAt(double at) : a(at), phi(logistic(2 * inner(at))), tanh_from(inner(at)) {}
   double value() const { return phi; }
   double difference(double e) const {
-    if (std::abs(e) > kLargeIncrement) {
-      if (const auto direct = direct_difference(a * phi, (a + e) * logistic(2 * inner(a + e)), e)) return *direct;
-    }
+    if (const auto direct = direct_difference(
+            a * phi, [&] { return (a + e) * logistic(2 * inner(a + e)); }, e))
+      return *direct;
     if (std::abs(e) > 8) return ((a + e) * logistic(2 * inner(a + e)) - a * phi) / e;
     const double chord = root() * (1 + kCubic * (3 * a * (a + e) + e * e));  // (g(a+e) - g(a)) / e
     return phi + 0.5 * (a + e) * chord * tanh_from(chord * e);
@@ -172,9 +172,9 @@ struct SiluAt {
   explicit SiluAt(double at) : a(at), sigma(logistic(at)), tanh_from(0.5 * at) {}
   double value() const { return sigma; }
   double difference(double e) const {
-    if (std::abs(e) > kLargeIncrement) {
-      if (const auto direct = direct_difference(a * sigma, (a + e) * logistic(a + e), e)) return *direct;
-    }
+    if (const auto direct = direct_difference(
+            a * sigma, [&] { return (a + e) * logistic(a + e); }, e))
+      return *direct;
     return sigma + 0.25 * (a + e) * tanh_from(0.5 * e);
   }
 };

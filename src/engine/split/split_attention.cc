@@ -58,7 +58,7 @@ bool sees_all(const Projections& p) {
 
 // Heads side by side, at the scale of the largest.
 SplitState side_by_side(const std::vector<HeadOutput>& heads, Index n, Index d) {
-  const Index width = static_cast<Index>(heads.size()) * d;
+  const Index width = std::ssize(heads) * d;
   SplitState out{{RowVector<double>(width), kLogZero}, {Matrix<double>(n, width), kLogZero}};
   for (const HeadOutput& head : heads) {
     out.mean.log = std::max(out.mean.log, head.mean.log);

@@ -109,9 +109,8 @@ class XlnetLogits final : public SplitLogits {
     ScaledRow r = as_row(times(p_.attention.scale, as_matrix(query_u_), h_.b));
     add(r, scaled<RowVector<double>>(distances(by_distance_.value, p_.reference), by_distance_.log));
     if (!p_.sample.segments.empty()) {
-      RowVector<double> other(n_);
-      for (Index j = 0; j < n_; ++j) other(j) = p_.same_segment(p_.reference, j) ? 0 : segment_mean_.value(0, 0);
-      add(r, scaled<RowVector<double>>(std::move(other), segment_mean_.log));
+      const auto other = [&](Index j) { return p_.same_segment(p_.reference, j) ? 0 : segment_mean_.value(0, 0); };
+      add(r, scaled<RowVector<double>>(RowVector<double>::NullaryExpr(n_, other), segment_mean_.log));
     }
     return r;
   }
@@ -136,23 +135,13 @@ class XlnetLogits final : public SplitLogits {
     add(e, part);
 
     if (p_.sample.segments.empty()) return e;
-    part.log = segment_mean_.log;
-    const double mean = segment_mean_.value(0, 0);
-    for (Index i = 0; i < rows; ++i) {
-      for (Index j = 0; j < n_; ++j) {
-        part.value(i, j) = (p_.same_segment(first + i, j) ? 0 : mean) - (p_.same_segment(p_.reference, j) ? 0 : mean);
-      }
-    }
-    rescale(part);
-    add(e, part);
-    part.log = segment_rows_.log;
-    for (Index i = 0; i < rows; ++i) {
-      for (Index j = 0; j < n_; ++j) {
-        part.value(i, j) = p_.same_segment(first + i, j) ? 0 : segment_rows_.value(first + i, 0);
-      }
-    }
-    rescale(part);
-    add(e, part);
+    const auto add_entries = [&](const auto& entry, double log) {
+      add(e, scaled<Matrix<double>>(Matrix<double>::NullaryExpr(rows, n_, entry), log));
+    };
+    const auto of_mean = [&](Index i, Index j) { return p_.same_segment(i, j) ? 0 : segment_mean_.value(0, 0); };
+    add_entries([&](Index i, Index j) { return of_mean(first + i, j) - of_mean(p_.reference, j); }, segment_mean_.log);
+    add_entries([&](Index i, Index j) { return p_.same_segment(first + i, j) ? 0 : segment_rows_.value(first + i, 0); },
+                segment_rows_.log);
     return e;
   }
 
@@ -224,19 +213,6 @@ class RotaryLogits final : public SplitLogits {
   ScaledRow query_;
 };
 
-std::unique_ptr<SplitLogits> make(const Projections& p, const SplitHead& h, const NoPositions& none) {
-  return std::make_unique<ContentLogits>(p, h, none);
-}
-std::unique_ptr<SplitLogits> make(const Projections& p, const SplitHead& h, const T5Positions& t5) {
-  return std::make_unique<T5Logits>(p, h, t5);
-}
-std::unique_ptr<SplitLogits> make(const Projections& p, const SplitHead& h, const XlnetPositions& xlnet) {
-  return std::make_unique<XlnetLogits>(p, h, xlnet);
-}
-std::unique_ptr<SplitLogits> make(const Projections& p, const SplitHead& h, const RotaryPositions& rotary) {
-  return std::make_unique<RotaryLogits>(p, h, rotary);
-}
-
 // What GaussianWeights take off, scale |k + b_j|^2 / 2: constant, scale k . b_j, scale |b_j|^2 / 2. The same for every
 // query, and turning by rotary positions leaves lengths as they are.
 class GaussianLogits final : public SplitLogits {
@@ -283,7 +259,13 @@ SplitHead head_of(const Projections& p, Index head) {
 }
 
 std::unique_ptr<SplitLogits> split_logits(const Projections& p, const SplitHead& head) {
-  auto logits = std::visit([&](const auto& positions) { return make(p, head, positions); }, p.attention.positions);
+  const auto make = [&]<class P>(const P& positions) -> std::unique_ptr<SplitLogits> {
+    if constexpr (std::is_same_v<P, NoPositions>) return std::make_unique<ContentLogits>(p, head, positions);
+    if constexpr (std::is_same_v<P, T5Positions>) return std::make_unique<T5Logits>(p, head, positions);
+    if constexpr (std::is_same_v<P, XlnetPositions>) return std::make_unique<XlnetLogits>(p, head, positions);
+    if constexpr (std::is_same_v<P, RotaryPositions>) return std::make_unique<RotaryLogits>(p, head, positions);
+  };
+  auto logits = std::visit(make, p.attention.positions);
   if (!std::holds_alternative<GaussianWeights>(p.attention.weights)) return logits;
   return std::make_unique<GaussianLogits>(std::move(logits), p, head);
 }

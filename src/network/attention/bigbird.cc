@@ -75,10 +75,7 @@ const AttentionKind kBigbirdKind = {
           return std::vector{fmt::format("bigbird:w={},global={},random={},block={}", fitted_window(mask, budget),
                                          mask.global, mask.random, mask.block)};
         },
-    .theory =
-        [](const Mask&) {
-          return AttentionKind::Theory{"O(n (w+g+64r) d)", "O(n d)"};
-        },
+    .theory = {"O(n (w+g+64r) d)", "O(n d)"},
 };
 
 }  // namespace rankfall

@@ -4,10 +4,7 @@ namespace rankfall {
 
 const AttentionKind kGaussianKind = {
     .name = "gaussian",
-    .make =
-        [](const auto&) {
-          return AttentionChoice{"", GaussianWeights{}, {}};
-        },
+    .make = [](const auto&) { return AttentionChoice{.weights = GaussianWeights{}}; },
     .weights = GaussianWeights{},
     .within = [](const auto&) { return std::vector<std::string>{"gaussian"}; },
 };

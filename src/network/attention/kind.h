@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +26,7 @@ struct AttentionKind {
   struct Theory {
     const char* time;
     const char* memory;
+    const char* time_with_global = nullptr;  // where it differs
   };
   // About `products` products for each query of n_tokens.
   struct Budget {
@@ -43,7 +43,7 @@ struct AttentionKind {
   bool (*masked)(const Mask& mask) = [](const Mask&) { return true; };
   // Texts of this kind that keep to a budget.
   std::vector<std::string> (*within)(const Budget& budget);
-  Theory (*theory)(const Mask& mask) = [](const Mask&) { return Theory{"O(n^2 d)", "O(n d)"}; };  // P in tiles
+  Theory theory = {"O(n^2 d)", "O(n d)"};  // P in tiles
 
   // P is a product of n x k and k x n. Its factors come from products of queries and keys alone.
   bool is_low_rank = false;

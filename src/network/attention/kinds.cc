@@ -5,11 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
+#include "base/mapped.h"
 #include "base/random.h"
 #include "base/suggestion.h"
 #include "io/utf8.h"
 #include "network/attention/kind.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -28,31 +29,27 @@ std::string described(const AttentionKind& kind) {
   return out;
 }
 
-Error usage(std::string_view text, const std::string& problem) {
-  return Error(ErrorKind::kUsage, fmt::format("attention {}: {}", in_quotes(text), problem));
-}
-
 void read_value(std::string_view text, const AttentionKind& kind, std::string_view item, AttentionKind::Values& values,
                 std::array<bool, 5>& given) {
   const auto equals = item.find('=');
   const auto keys = keys_of(kind);
   const auto key = std::ranges::find(keys, item.substr(0, equals), &AttentionKind::Key::name);
   if (key == keys.end() || equals == std::string_view::npos) {
-    throw usage(text, fmt::format("{}, expected {}", in_quotes(item), described(kind)));
+    throw usage_error("attention {}: {}, expected {}", in_quotes(text), in_quotes(item), described(kind));
   }
   const auto at = static_cast<std::size_t>(key - keys.begin());
-  if (given.at(at)) throw usage(text, fmt::format("'{}' is given twice", key->name));
+  if (given.at(at)) throw usage_error("attention {}: '{}' is given twice", in_quotes(text), key->name);
   given.at(at) = true;
   const std::string_view number = item.substr(equals + 1);
   std::int64_t value = -1;
   const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
   if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size() || value < key->least ||
       value > key->most) {
-    throw usage(text, fmt::format("{}={}, expected a number from {} to {}", key->name, in_quotes(number), key->least,
-                                  key->most));
+    throw usage_error("attention {}: {}={}, expected a number from {} to {}", in_quotes(text), key->name,
+                      in_quotes(number), key->least, key->most);
   }
   if (key->is_power_of_two && !std::has_single_bit(static_cast<std::uint64_t>(value))) {
-    throw usage(text, fmt::format("{}={}, expected a power of two", key->name, value));
+    throw usage_error("attention {}: {}={}, expected a power of two", in_quotes(text), key->name, value);
   }
   values.at(at) = value;
 }
@@ -70,18 +67,19 @@ void check_fits(const Attention& attention, const AttentionChoice& choice) {
   if (!choice.weights) return;
   const AttentionKind& chosen = kind_of(*choice.weights);
   if (!chosen.is_low_rank) return;
-  const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::kUsage, fmt::format("attention {}: {}", choice.name, why));
-  };
-  if (attention.mask.window > 0) refuse("the model has a window, which a product of thin matrices cannot keep");
+  if (attention.mask.window > 0) {
+    throw usage_error("attention {}: the model has a window, which a product of thin matrices cannot keep",
+                      choice.name);
+  }
   if (attention.mask.causal && !chosen.keeps_causality) {
-    refuse(fmt::format("the model is causal, and this kind mixes all tokens, later ones too; {} fit",
-                       names_where([](const AttentionKind& kind) { return kind.keeps_causality; })));
+    throw usage_error("attention {}: the model is causal, and this kind mixes all tokens, later ones too; {} fit",
+                      choice.name, names_where([](const AttentionKind& kind) { return kind.keeps_causality; }));
   }
   if (!std::holds_alternative<NoPositions>(attention.positions) &&
       !std::holds_alternative<RotaryPositions>(attention.positions)) {
-    refuse(fmt::format("the model's logits depend on distances, not only on products of queries and keys; {} fit",
-                       softmax_kinds()));
+    throw usage_error(
+        "attention {}: the model's logits depend on distances, not only on products of queries and keys; {} fit",
+        choice.name, softmax_kinds());
   }
 }
 
@@ -102,11 +100,9 @@ AttentionChoice attention_named(std::string_view text) {
   const std::string_view name = text.substr(0, colon);
   const auto* const found = std::ranges::find(kAttentionKinds, name, &AttentionKind::name);
   if (found == kAttentionKinds.end()) {
-    std::vector<std::string> names;
-    names.reserve(kAttentionKinds.size());
-    for (const AttentionKind* known : kAttentionKinds) names.emplace_back(known->name);
-    throw usage(text,
-                fmt::format("expected one of {}{}", fmt::join(attention_names(), ", "), did_you_mean(name, names)));
+    const auto names = mapped<std::string>(kAttentionKinds, &AttentionKind::name);
+    throw usage_error("attention {}: expected one of {}{}", in_quotes(text), fmt::join(attention_names(), ", "),
+                      did_you_mean(name, names));
   }
   const AttentionKind& kind = **found;
   AttentionKind::Values values{};
@@ -114,7 +110,7 @@ AttentionChoice attention_named(std::string_view text) {
   std::ranges::transform(kind.keys, values.begin(), &AttentionKind::Key::by_default);
   std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
   if (colon != std::string_view::npos && (rest.empty() || rest.back() == ',')) {
-    throw usage(text, fmt::format("ends too soon, expected {}", described(kind)));
+    throw usage_error("attention {}: ends too soon, expected {}", in_quotes(text), described(kind));
   }
   while (!rest.empty()) {
     const std::string_view item = rest.substr(0, rest.find(','));
@@ -127,10 +123,7 @@ AttentionChoice attention_named(std::string_view text) {
 }
 
 std::vector<std::string> attention_names() {
-  std::vector<std::string> names;
-  names.reserve(kAttentionKinds.size());
-  for (const AttentionKind* kind : kAttentionKinds) names.push_back(described(*kind));
-  return names;
+  return mapped<std::string>(kAttentionKinds, [](const AttentionKind* kind) { return described(*kind); });
 }
 
 Network with_attention(Network network, const AttentionChoice& choice) {

@@ -13,7 +13,7 @@ const AttentionKind kLinformerKind = {
     .keys = {{{"k", 64, 1}, {"pooled", 0, 0, 1}, {"seed", 0, 0, INT64_MAX}}},
     .make =
         [](const AttentionKind::Values& v) {
-          return AttentionChoice{"", LinformerWeights{v[0], v[1] != 0, static_cast<std::uint64_t>(v[2])}, {}};
+          return AttentionChoice{.weights = LinformerWeights{v[0], v[1] != 0, static_cast<std::uint64_t>(v[2])}};
         },
     .weights = LinformerWeights{},
     .within =
@@ -21,10 +21,7 @@ const AttentionKind kLinformerKind = {
           return std::vector{fmt::format("linformer:k={}", budget.products),
                              fmt::format("linformer:k={},pooled=1", budget.products)};
         },
-    .theory =
-        [](const Mask&) {
-          return AttentionKind::Theory{"O(n k d)", "O(n (d+k))"};
-        },
+    .theory = {"O(n k d)", "O(n (d+k))"},
     .is_low_rank = true,
     .keeps_causality = false,
     .thin_width =

@@ -10,17 +10,11 @@ namespace rankfall {
 const AttentionKind kNystromKind = {
     .name = "nystrom",
     .keys = {{{"m", 64, 1}}},
-    .make =
-        [](const AttentionKind::Values& v) {
-          return AttentionChoice{"", NystromWeights{v[0]}, {}};
-        },
+    .make = [](const AttentionKind::Values& v) { return AttentionChoice{.weights = NystromWeights{v[0]}}; },
     .weights = NystromWeights{},
     .within =
         [](const AttentionKind::Budget& budget) { return std::vector{fmt::format("nystrom:m={}", budget.products)}; },
-    .theory =
-        [](const Mask&) {
-          return AttentionKind::Theory{"O(n m d)", "O(n (d+m))"};
-        },
+    .theory = {"O(n m d)", "O(n (d+m))"},
     .is_low_rank = true,
     .keeps_causality = false,
     .has_middle = true,

@@ -40,15 +40,12 @@ const AttentionKind kPerformerKind = {
     .keys = {{{"m", 256, 1}, {"seed", 0, 0, INT64_MAX}}},
     .make =
         [](const AttentionKind::Values& v) {
-          return AttentionChoice{"", FeatureWeights{v[0], static_cast<std::uint64_t>(v[1])}, {}};
+          return AttentionChoice{.weights = FeatureWeights{v[0], static_cast<std::uint64_t>(v[1])}};
         },
     .weights = FeatureWeights{},
     .within =
         [](const AttentionKind::Budget& budget) { return std::vector{fmt::format("performer:m={}", budget.products)}; },
-    .theory =
-        [](const Mask&) {
-          return AttentionKind::Theory{"O(n m d)", "O(n (d+m))"};
-        },
+    .theory = {"O(n m d)", "O(n (d+m))"},
     .is_low_rank = true,
     .thin_width = [](const AttentionWeights& weights, Index) { return n_features(weights); },
     .draw =

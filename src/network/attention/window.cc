@@ -40,10 +40,7 @@ const AttentionKind kWindowKind = {
         [](const AttentionKind::Budget& budget) {
           return std::vector{fmt::format("window:w={}", fitted_window({}, budget))};
         },
-    .theory =
-        [](const Mask& mask) {
-          return AttentionKind::Theory{mask.global > 0 ? "O(n (w+g) d)" : "O(n w d)", "O(n d)"};
-        },
+    .theory = {"O(n w d)", "O(n d)", "O(n (w+g) d)"},
 };
 
 }  // namespace rankfall

@@ -11,7 +11,7 @@ Network make_albert(const Config& config) {
   const Index n_layers = config.integer("num_hidden_layers", 1, kMaxLayers);
   const Index n_groups = config.integer("num_hidden_groups", 1, n_layers, 1);
   if (const Index n = config.integer("inner_group_num", 1, kMaxLayers, 1); n != 1) {
-    config.fail(fmt::format("'inner_group_num' is {}, expected 1: groups of several layers are not known", n));
+    config.fail("'inner_group_num' is {}, expected 1: groups of several layers are not known", n);
   }
   check_absolute_positions(config);
   const Index n_heads = config.integer("num_attention_heads", 1, kMaxHeads);
@@ -26,11 +26,10 @@ Network make_albert(const Config& config) {
 
   Network& network = b.network();
   network.sizes = {n_layers, n_heads, d, vocab, n_positions};
-  TokenInput tokens;
-  tokens.words = b.tensor("embeddings.word_embeddings.weight", {vocab, width}, init);
-  tokens.positions = b.tensor("embeddings.position_embeddings.weight", {n_positions, width}, init);
-  tokens.segments = b.tensor("embeddings.token_type_embeddings.weight", {n_segments, width}, init);
-  network.input.source = tokens;
+  network.input.source =
+      TokenInput{.words = b.tensor("embeddings.word_embeddings.weight", {vocab, width}, init),
+                 .positions = b.tensor("embeddings.position_embeddings.weight", {n_positions, width}, init),
+                 .segments = b.tensor("embeddings.token_type_embeddings.weight", {n_segments, width}, init)};
   network.input.stages.emplace_back(b.layer_norm("embeddings.LayerNorm", width, eps));
   network.input.stages.emplace_back(b.linear("encoder.embedding_hidden_mapping_in", width, d, init));
 
@@ -41,9 +40,9 @@ Network make_albert(const Config& config) {
     attention.k = b.linear(prefix + "attention.key", d, d, init);
     attention.v = b.linear(prefix + "attention.value", d, d, init);
     attention.o = b.linear(prefix + "attention.dense", d, d, init);
-    b.add({.f = attention, .pre = {}, .post = b.layer_norm(prefix + "attention.LayerNorm", d, eps), .block = l});
-    const Mlp mlp{act, b.linear(prefix + "ffn", d, inner, init), b.linear(prefix + "ffn_output", inner, d, init), {}};
-    b.add({.f = mlp, .pre = {}, .post = b.layer_norm(prefix + "full_layer_layer_norm", d, eps), .block = l});
+    b.add({.f = attention, .post = b.layer_norm(prefix + "attention.LayerNorm", d, eps), .block = l});
+    const Mlp mlp{act, b.linear(prefix + "ffn", d, inner, init), b.linear(prefix + "ffn_output", inner, d, init)};
+    b.add({.f = mlp, .post = b.layer_norm(prefix + "full_layer_layer_norm", d, eps), .block = l});
   }
   return std::move(b).finish();
 }

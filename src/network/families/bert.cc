@@ -25,7 +25,7 @@ Network make_bert(const Config& config) {
   const Activation act = activation_of(config, "hidden_act", "gelu");
   check_absolute_positions(config);
   if (n_positions <= offset) {
-    config.fail(fmt::format("'max_position_embeddings' is {}, of which {} are not for tokens", n_positions, offset));
+    config.fail("'max_position_embeddings' is {}, of which {} are not for tokens", n_positions, offset);
   }
 
   Network& network = b.network();
@@ -54,12 +54,10 @@ Network make_bert(const Config& config) {
     attention.v = b.linear(prefix + "attention.self.value", d, d, init);
     attention.o = b.linear(prefix + "attention.output.dense", d, d, init);
     attention.mask.causal = config.flag("is_decoder", false);
-    b.add({.f = attention, .pre = {}, .post = b.layer_norm(prefix + "attention.output.LayerNorm", d, eps), .block = l});
-    const Mlp mlp{act,
-                  b.linear(prefix + "intermediate.dense", d, inner, init),
-                  b.linear(prefix + "output.dense", inner, d, init),
-                  {}};
-    b.add({.f = mlp, .pre = {}, .post = b.layer_norm(prefix + "output.LayerNorm", d, eps), .block = l});
+    b.add({.f = attention, .post = b.layer_norm(prefix + "attention.output.LayerNorm", d, eps), .block = l});
+    const Mlp mlp{act, b.linear(prefix + "intermediate.dense", d, inner, init),
+                  b.linear(prefix + "output.dense", inner, d, init)};
+    b.add({.f = mlp, .post = b.layer_norm(prefix + "output.LayerNorm", d, eps), .block = l});
   }
   return std::move(b).finish();
 }

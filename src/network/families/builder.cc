@@ -4,8 +4,6 @@
 #include <optional>
 #include <string_view>
 
-#include <fmt/format.h>
-
 #include "io/utf8.h"
 
 namespace rankfall {
@@ -32,7 +30,7 @@ TensorSlice NetworkBuilder::tensor(const std::string& name, std::vector<Index> s
 }
 
 Linear NetworkBuilder::linear(const std::string& prefix, Index n_in, Index n_out, Init init, bool bias) {
-  Linear f{tensor(prefix + ".weight", {n_out, n_in}, init), {}};
+  Linear f{tensor(prefix + ".weight", {n_out, n_in}, init)};
   if (bias) f.b = tensor(prefix + ".bias", {n_out}, constant(0));
   return f;
 }
@@ -43,11 +41,11 @@ Norm NetworkBuilder::layer_norm(const std::string& prefix, Index width, double e
 }
 
 Norm NetworkBuilder::rms_norm(const std::string& prefix, Index width, double eps) {
-  return {Norm::Kind::kRms, eps, tensor(prefix + ".weight", {width}, constant(1)), {}};
+  return {Norm::Kind::kRms, eps, tensor(prefix + ".weight", {width}, constant(1))};
 }
 
 Attention plain_attention(Index n_heads, Index d_model, const Config& config) {
-  if (d_model % n_heads != 0) config.fail(fmt::format("{} heads do not divide the width {}", n_heads, d_model));
+  if (d_model % n_heads != 0) config.fail("{} heads do not divide the width {}", n_heads, d_model);
   Attention attention;
   attention.n_heads = attention.n_kv_heads = n_heads;
   attention.d_head = d_model / n_heads;
@@ -57,17 +55,15 @@ Attention plain_attention(Index n_heads, Index d_model, const Config& config) {
 
 void check_absolute_positions(const Config& config) {
   const std::string scheme = config.text("position_embedding_type", "absolute");
-  if (scheme != "absolute") {
-    config.fail(fmt::format("'position_embedding_type' is {}, expected 'absolute'", in_quotes(scheme)));
-  }
+  if (scheme != "absolute") config.fail("'position_embedding_type' is {}, expected 'absolute'", in_quotes(scheme));
 }
 
 Activation activation_of(const Config& config, std::string_view key, std::string_view fallback) {
   const std::string name = config.text(key, fallback);
   const auto activation = activation_named(name);
   if (!activation) {
-    config.fail(fmt::format("'{}' is {}, an unknown activation; expected gelu, gelu_new, relu, silu, tanh or linear",
-                            key, in_quotes(name)));
+    config.fail("'{}' is {}, an unknown activation; expected gelu, gelu_new, relu, silu, tanh or linear", key,
+                in_quotes(name));
   }
   return *activation;
 }

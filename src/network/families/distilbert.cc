@@ -19,10 +19,9 @@ Network make_distilbert(const Config& config) {
 
   Network& network = b.network();
   network.sizes = {n_layers, n_heads, d, vocab, n_positions};
-  TokenInput tokens;
-  tokens.words = b.tensor("embeddings.word_embeddings.weight", {vocab, d}, init);
-  tokens.positions = b.tensor("embeddings.position_embeddings.weight", {n_positions, d}, init);
-  network.input.source = tokens;
+  network.input.source =
+      TokenInput{.words = b.tensor("embeddings.word_embeddings.weight", {vocab, d}, init),
+                 .positions = b.tensor("embeddings.position_embeddings.weight", {n_positions, d}, init)};
   network.input.stages.emplace_back(b.layer_norm("embeddings.LayerNorm", d, eps));
 
   for (Index l = 0; l < n_layers; ++l) {
@@ -32,10 +31,9 @@ Network make_distilbert(const Config& config) {
     attention.k = b.linear(prefix + "attention.k_lin", d, d, init);
     attention.v = b.linear(prefix + "attention.v_lin", d, d, init);
     attention.o = b.linear(prefix + "attention.out_lin", d, d, init);
-    b.add({.f = attention, .pre = {}, .post = b.layer_norm(prefix + "sa_layer_norm", d, eps), .block = l});
-    const Mlp mlp{
-        act, b.linear(prefix + "ffn.lin1", d, inner, init), b.linear(prefix + "ffn.lin2", inner, d, init), {}};
-    b.add({.f = mlp, .pre = {}, .post = b.layer_norm(prefix + "output_layer_norm", d, eps), .block = l});
+    b.add({.f = attention, .post = b.layer_norm(prefix + "sa_layer_norm", d, eps), .block = l});
+    const Mlp mlp{act, b.linear(prefix + "ffn.lin1", d, inner, init), b.linear(prefix + "ffn.lin2", inner, d, init)};
+    b.add({.f = mlp, .post = b.layer_norm(prefix + "output_layer_norm", d, eps), .block = l});
   }
   return std::move(b).finish();
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/dcheck.h"
+#include "base/mapped.h"
 #include "io/json_limits.h"
 #include "io/utf8.h"
 #include "network/families/builder.h"
@@ -59,22 +60,18 @@ constexpr Family kFamilies[] = {
 };
 
 std::string known_families() {
-  std::string known;
-  for (const Family& family : kFamilies) known += fmt::format("{}{}", known.empty() ? "" : ", ", family.model_type);
-  return known;
+  return fmt::format("{}", fmt::join(mapped<std::string_view>(kFamilies, &Family::model_type), ", "));
 }
 
 }  // namespace
 
 Network make_network(const Config& config) {
-  if (!config.has("model_type")) {
-    config.fail(fmt::format("'model_type' is missing; add it, one of {}", known_families()));
-  }
+  if (!config.has("model_type")) config.fail("'model_type' is missing; add it, one of {}", known_families());
   const std::string model_type = config.text("model_type");
   for (const Family& family : kFamilies) {
     if (model_type == family.model_type) return family.make(config);
   }
-  config.fail(fmt::format("'model_type' is {}, expected one of {}", in_quotes(model_type), known_families()));
+  config.fail("'model_type' is {}, expected one of {}", in_quotes(model_type), known_families());
 }
 
 std::vector<FamilyInfo> family_infos() {

@@ -23,10 +23,8 @@ Network make_gpt2(const Config& config) {
 
   Network& network = b.network();
   network.sizes = {n_layers, n_heads, d, vocab, n_positions};
-  TokenInput tokens;
-  tokens.words = b.tensor("wte.weight", {vocab, d}, init);
-  tokens.positions = b.tensor("wpe.weight", {n_positions, d}, init);
-  network.input.source = tokens;
+  network.input.source = TokenInput{.words = b.tensor("wte.weight", {vocab, d}, init),
+                                    .positions = b.tensor("wpe.weight", {n_positions, d}, init)};
 
   for (Index l = 0; l < n_layers; ++l) {
     const std::string prefix = fmt::format("h.{}.", l);
@@ -47,9 +45,9 @@ Network make_gpt2(const Config& config) {
     attention.mask.causal = true;
     if (!config.flag("scale_attn_weights", true)) attention.scale = 1;
     if (config.flag("scale_attn_by_inverse_layer_idx", false)) attention.scale /= static_cast<double>(l + 1);
-    b.add({.f = attention, .pre = b.layer_norm(prefix + "ln_1", d, eps), .post = {}, .block = l});
-    const Mlp mlp{act, part("mlp.c_fc", d, 0, inner, inner, init), part("mlp.c_proj", inner, 0, d, d, output_init), {}};
-    b.add({.f = mlp, .pre = b.layer_norm(prefix + "ln_2", d, eps), .post = {}, .block = l});
+    b.add({.f = attention, .pre = b.layer_norm(prefix + "ln_1", d, eps), .block = l});
+    const Mlp mlp{act, part("mlp.c_fc", d, 0, inner, inner, init), part("mlp.c_proj", inner, 0, d, d, output_init)};
+    b.add({.f = mlp, .pre = b.layer_norm(prefix + "ln_2", d, eps), .block = l});
   }
   network.final_norm = b.layer_norm("ln_f", d, eps);
   return std::move(b).finish();

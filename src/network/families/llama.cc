@@ -23,11 +23,11 @@ RotaryPositions rotary_of(const Config& config) {
   const std::string type = scaling->text("rope_type", scaling->text("type", "default"));
   if (type == "default") return rotary;
   if (type != "linear" && type != "llama3") {
-    scaling->fail(fmt::format("positions of type {}, expected default, linear or llama3", in_quotes(type)));
+    scaling->fail("positions of type {}, expected default, linear or llama3", in_quotes(type));
   }
   for (const char* key : {"factor", "low_freq_factor", "high_freq_factor"}) {
     if (!scaling->has(key) && (type == "llama3" || key == std::string_view("factor"))) {
-      scaling->fail(fmt::format("'{}' is missing, expected a number", key));
+      scaling->fail("'{}' is missing, expected a number", key);
     }
   }
   rotary.factor = scaling->number("factor", 1e-3, 1e6, 1);
@@ -56,15 +56,11 @@ Network make_llama(const Config& config) {
   const Activation act = activation_of(config, "hidden_act", "silu");
   const bool attention_bias = config.flag("attention_bias", false);
   const bool mlp_bias = config.flag("mlp_bias", false);
-  if (n_heads % n_kv_heads != 0) {
-    config.fail(fmt::format("{} key/value heads do not divide {} heads", n_kv_heads, n_heads));
-  }
+  if (n_heads % n_kv_heads != 0) config.fail("{} key/value heads do not divide {} heads", n_kv_heads, n_heads);
 
   Network& network = b.network();
   network.sizes = {n_layers, n_heads, d, vocab, n_positions};
-  TokenInput tokens;
-  tokens.words = b.tensor("embed_tokens.weight", {vocab, d}, init);
-  network.input.source = tokens;
+  network.input.source = TokenInput{.words = b.tensor("embed_tokens.weight", {vocab, d}, init)};
 
   for (Index l = 0; l < n_layers; ++l) {
     const std::string prefix = fmt::format("layers.{}.", l);
@@ -72,10 +68,9 @@ Network make_llama(const Config& config) {
     attention.n_heads = n_heads;
     attention.n_kv_heads = n_kv_heads;
     attention.d_head = config.integer("head_dim", 1, kMaxWidth, d / n_heads);
-    if (!config.has("head_dim") && d % n_heads != 0)
-      config.fail(fmt::format("{} heads do not divide the width {}", n_heads, d));
+    if (!config.has("head_dim") && d % n_heads != 0) config.fail("{} heads do not divide the width {}", n_heads, d);
     if (attention.d_head % 2 != 0)
-      config.fail(fmt::format("heads of {} channels; rotary positions need an even number", attention.d_head));
+      config.fail("heads of {} channels; rotary positions need an even number", attention.d_head);
     attention.scale = 1.0 / std::sqrt(static_cast<double>(attention.d_head));
     attention.q = b.linear(prefix + "self_attn.q_proj", d, n_heads * attention.d_head, init, attention_bias);
     attention.k = b.linear(prefix + "self_attn.k_proj", d, n_kv_heads * attention.d_head, init, attention_bias);
@@ -83,11 +78,11 @@ Network make_llama(const Config& config) {
     attention.o = b.linear(prefix + "self_attn.o_proj", n_heads * attention.d_head, d, init, attention_bias);
     attention.mask.causal = true;
     attention.positions = rotary_of(config);
-    b.add({.f = attention, .pre = b.rms_norm(prefix + "input_layernorm", d, eps), .post = {}, .block = l});
+    b.add({.f = attention, .pre = b.rms_norm(prefix + "input_layernorm", d, eps), .block = l});
     const Mlp mlp{act, b.linear(prefix + "mlp.up_proj", d, inner, init, mlp_bias),
                   b.linear(prefix + "mlp.down_proj", inner, d, init, mlp_bias),
                   b.linear(prefix + "mlp.gate_proj", d, inner, init, mlp_bias)};
-    b.add({.f = mlp, .pre = b.rms_norm(prefix + "post_attention_layernorm", d, eps), .post = {}, .block = l});
+    b.add({.f = mlp, .pre = b.rms_norm(prefix + "post_attention_layernorm", d, eps), .block = l});
   }
   network.final_norm = b.rms_norm("norm", d, eps);
   return std::move(b).finish();

@@ -28,7 +28,7 @@ Mask mask_of(const Config& config) {
     mask.window = config.integer("window", 1, kMaxPositions);
     mask.global = config.integer("global", 0, kMaxPositions, 0);
   } else if (name != "complete") {
-    config.fail(fmt::format("'mask' is '{}', expected complete, causal, window or causal-window", name));
+    config.fail("'mask' is '{}', expected complete, causal, window or causal-window", name);
   }
   if (mask.window == 0 && (config.has("window") || config.has("global"))) {
     config.fail("'window' and 'global' go with mask=window or mask=causal-window");
@@ -44,7 +44,7 @@ SanShape shape_of(const Config& config) {
   s.bias = config.flag("bias", true);
   const std::string norm = config.text("norm", "post");
   if (norm != "post" && norm != "pre" && norm != "none") {
-    config.fail(fmt::format("'norm' is '{}', expected post, pre or none", norm));
+    config.fail("'norm' is '{}', expected post, pre or none", norm);
   }
   s.pre = norm == "pre";
   s.post = norm == "post";
@@ -54,16 +54,14 @@ SanShape shape_of(const Config& config) {
   s.branch = config.number("branch_scale", -1e3, 1e3, 1);
   s.init = normal(config.number("initializer_range", 0, 1e3, 0.02));
   const std::string rule = config.text("init", "normal");
-  if (rule != "normal" && rule != "published") {
-    config.fail(fmt::format("'init' is '{}', expected normal or published", rule));
-  }
+  if (rule != "normal" && rule != "published") config.fail("'init' is '{}', expected normal or published", rule);
   // kaiming_uniform(a = sqrt 5) of the published task code: uniform within 1/sqrt(fan in), for value and output.
   s.value_init = rule == "published" ? uniform(1.0 / std::sqrt(static_cast<double>(s.d))) : s.init;
   s.act = activation_of(config, "hidden_act", "gelu");
   s.mask = mask_of(config);
   const std::string relative = config.text("relative_positions", "none");
   if (relative != "none" && relative != "xlnet") {
-    config.fail(fmt::format("'relative_positions' is '{}', expected none or xlnet", relative));
+    config.fail("'relative_positions' is '{}', expected none or xlnet", relative);
   }
   s.xlnet = relative == "xlnet";
   if (s.xlnet && s.d % 2 != 0) config.fail("relative_positions=xlnet needs an even width");
@@ -94,8 +92,7 @@ void add_input(NetworkBuilder& b, const SanShape& s, const Config& config) {
   InputMap& input = network.input;
   const Index features = config.integer("features", 0, kMaxWidth, 0);
   for (const char* key : {"vocab_size", "max_position_embeddings", "embedding_size"}) {
-    if (features > 0 && config.has(key))
-      config.fail(fmt::format("'{}' is for tokens; 'features' takes real inputs", key));
+    if (features > 0 && config.has(key)) config.fail("'{}' is for tokens; 'features' takes real inputs", key);
   }
   if (features == 0 && config.has("feature_layers")) config.fail("'feature_layers' goes with 'features'");
   if (features > 0) {
@@ -134,17 +131,15 @@ Network make_san(const Config& config) {
   for (Index l = 0; l < n_layers; ++l) {
     const std::string prefix = fmt::format("layers.{}.", shared ? 0 : l);
     const auto sub_layer = [&](const Function& f, const std::string& norm_name, double skip) {
-      SubLayer layer{.f = f, .pre = {}, .post = {}, .skip = skip, .branch = s.branch, .block = l};
+      SubLayer layer{.f = f, .skip = skip, .branch = s.branch, .block = l};
       if (s.pre) layer.pre = b.layer_norm(prefix + norm_name, s.d, s.eps);
       if (s.post) layer.post = b.layer_norm(prefix + norm_name, s.d, s.eps);
       b.add(layer);
     };
     sub_layer(attention_of(b, prefix + "attention.", s, config), "attention_norm", s.attn_skip);
     if (s.inner > 0) {
-      const Mlp mlp{s.act,
-                    b.linear(prefix + "mlp.up", s.d, s.inner, s.init, s.bias),
-                    b.linear(prefix + "mlp.down", s.inner, s.d, s.init, s.bias),
-                    {}};
+      const Mlp mlp{s.act, b.linear(prefix + "mlp.up", s.d, s.inner, s.init, s.bias),
+                    b.linear(prefix + "mlp.down", s.inner, s.d, s.init, s.bias)};
       sub_layer(mlp, "mlp_norm", s.mlp_skip);
     }
   }

@@ -28,9 +28,7 @@ Network make_t5(const Config& config) {
 
   Network& network = b.network();
   network.sizes = {n_layers, n_heads, d, vocab, 0};
-  TokenInput tokens;
-  tokens.words = b.tensor("shared.weight", {vocab, d}, normal(factor));
-  network.input.source = tokens;
+  network.input.source = TokenInput{.words = b.tensor("shared.weight", {vocab, d}, normal(factor))};
 
   for (Index l = 0; l < n_layers; ++l) {
     const std::string prefix = fmt::format("encoder.block.{}.", l);
@@ -46,15 +44,13 @@ Network make_t5(const Config& config) {
     attention.positions = T5Positions{
         b.tensor("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", {n_buckets, n_heads}, root(d)),
         max_distance};
-    b.add({.f = attention, .pre = b.rms_norm(prefix + "layer.0.layer_norm", d, eps), .post = {}, .block = l});
+    b.add({.f = attention, .pre = b.rms_norm(prefix + "layer.0.layer_norm", d, eps), .block = l});
 
     const std::string dense = prefix + "layer.1.DenseReluDense.";
-    Mlp mlp{act,
-            b.linear(dense + (gated ? "wi_1" : "wi"), d, inner, root(d), false),
-            b.linear(dense + "wo", inner, d, root(inner), false),
-            {}};
+    Mlp mlp{act, b.linear(dense + (gated ? "wi_1" : "wi"), d, inner, root(d), false),
+            b.linear(dense + "wo", inner, d, root(inner), false)};
     if (gated) mlp.gate = b.linear(dense + "wi_0", d, inner, root(d), false);
-    b.add({.f = mlp, .pre = b.rms_norm(prefix + "layer.1.layer_norm", d, eps), .post = {}, .block = l});
+    b.add({.f = mlp, .pre = b.rms_norm(prefix + "layer.1.layer_norm", d, eps), .block = l});
   }
   network.final_norm = b.rms_norm("encoder.final_layer_norm", d, eps);
   return std::move(b).finish();

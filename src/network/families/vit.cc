@@ -19,26 +19,24 @@ Network make_vit(const Config& config) {
   const Init init = normal(config.number("initializer_range", 0, 1e3, 0.02));
   const Activation act = activation_of(config, "hidden_act", "gelu");
   const bool qkv_bias = config.flag("qkv_bias", true);
-  if (image % patch != 0) config.fail(fmt::format("patches of {} do not divide an image of {}", patch, image));
+  if (image % patch != 0) config.fail("patches of {} do not divide an image of {}", patch, image);
 
   Network& network = b.network();
   const Index side = image / patch;
   // Attention is quadratic in the patches, and nobody who writes 4096 for 224 wants to wait for that.
   constexpr Index kMaxPatches = 1 << 14;
   if (side * side > kMaxPatches) {
-    config.fail(fmt::format("'image_size' {} makes {} patches of {}, expected at most {}", image, side * side, patch,
-                            kMaxPatches));
+    config.fail("'image_size' {} makes {} patches of {}, expected at most {}", image, side * side, patch, kMaxPatches);
   }
   network.sizes = {n_layers, n_heads, d, 0, side * side + 1};
-  PatchInput patches;
-  patches.image = image;
-  patches.patch = patch;
-  patches.channels = channels;
-  patches.projection = {b.tensor("embeddings.patch_embeddings.projection.weight", {d, channels, patch, patch}, init),
-                        b.tensor("embeddings.patch_embeddings.projection.bias", {d}, constant(0))};
-  patches.class_token = b.tensor("embeddings.cls_token", {1, 1, d}, init);
-  patches.positions = b.tensor("embeddings.position_embeddings", {1, side * side + 1, d}, init);
-  network.input.source = patches;
+  const std::string projection = "embeddings.patch_embeddings.projection";
+  network.input.source = PatchInput{image,
+                                    patch,
+                                    channels,
+                                    {b.tensor(projection + ".weight", {d, channels, patch, patch}, init),
+                                     b.tensor(projection + ".bias", {d}, constant(0))},
+                                    b.tensor("embeddings.cls_token", {1, 1, d}, init),
+                                    b.tensor("embeddings.position_embeddings", {1, side * side + 1, d}, init)};
 
   for (Index l = 0; l < n_layers; ++l) {
     const std::string prefix = fmt::format("encoder.layer.{}.", l);
@@ -47,12 +45,10 @@ Network make_vit(const Config& config) {
     attention.k = b.linear(prefix + "attention.attention.key", d, d, init, qkv_bias);
     attention.v = b.linear(prefix + "attention.attention.value", d, d, init, qkv_bias);
     attention.o = b.linear(prefix + "attention.output.dense", d, d, init);
-    b.add({.f = attention, .pre = b.layer_norm(prefix + "layernorm_before", d, eps), .post = {}, .block = l});
-    const Mlp mlp{act,
-                  b.linear(prefix + "intermediate.dense", d, inner, init),
-                  b.linear(prefix + "output.dense", inner, d, init),
-                  {}};
-    b.add({.f = mlp, .pre = b.layer_norm(prefix + "layernorm_after", d, eps), .post = {}, .block = l});
+    b.add({.f = attention, .pre = b.layer_norm(prefix + "layernorm_before", d, eps), .block = l});
+    const Mlp mlp{act, b.linear(prefix + "intermediate.dense", d, inner, init),
+                  b.linear(prefix + "output.dense", inner, d, init)};
+    b.add({.f = mlp, .pre = b.layer_norm(prefix + "layernorm_after", d, eps), .block = l});
   }
   network.final_norm = b.layer_norm("layernorm", d, eps);
   network.final_norm_in_state = false;

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <boost/multiprecision/eigen.hpp>
 #include <fmt/format.h>
 
+#include "base/errors.h"
+#include "base/mapped.h"
 #include "studies/audit/audit_claims.h"
 #include "studies/normals.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -26,8 +26,7 @@ struct SidesOf {
 
 template <class T>
 Matrix<T> take(const Matrices& m, std::string_view name) {
-  const auto found = m.find(name);
-  return found->second.template cast<T>();
+  return m.find(name)->second.template cast<T>();
 }
 
 template <class T>
@@ -55,10 +54,7 @@ template <class T>
 Matrix<T> softmax(Matrix<T> z) {
   using std::exp;
   for (Index i = 0; i < z.rows(); ++i) {
-    T largest = z(i, 0);
-    for (Index j = 1; j < z.cols(); ++j) {
-      if (z(i, j) > largest) largest = z(i, j);
-    }
+    const T largest = z.row(i).maxCoeff();
     T sum = T(0);
     for (Index j = 0; j < z.cols(); ++j) {
       z(i, j) = exp(T(z(i, j) - largest));
@@ -74,13 +70,7 @@ template <class T>
 std::vector<T> ranges(const Matrix<T>& e) {
   std::vector<T> out;
   for (Index i = 0; i < e.rows(); ++i) {
-    T low = e(i, 0);
-    T high = e(i, 0);
-    for (Index j = 1; j < e.cols(); ++j) {
-      if (e(i, j) < low) low = e(i, j);
-      if (e(i, j) > high) high = e(i, j);
-    }
-    out.push_back(high - low);
+    out.push_back(e.row(i).maxCoeff() - e.row(i).minCoeff());
   }
   return out;
 }
@@ -180,17 +170,12 @@ SidesOf<T> entrywise_step(const Matrices& m) {
   const Matrix<T> r = take<T>(m, "R");
   const Matrix<T> e = take<T>(m, "E");
   const Matrix<T> shared = take<T>(m, "r");
-  Matrix<T> z = e;
-  for (Index i = 0; i < z.rows(); ++i) z.row(i) += shared.row(0);
-  const Matrix<T> p = softmax<T>(z);
+  const Matrix<T> p = softmax<T>(e.rowwise() + RowVector<T>(shared));
   const Matrix<T> q = softmax<T>(shared);
   const std::vector<T> range = ranges<T>(e);
   const Matrix<T> left = p * r;
   const Matrix<T> right = q * r;
-  T size = T(0);
-  for (Index i = 0; i < r.rows(); ++i) {
-    for (Index j = 0; j < r.cols(); ++j) size = std::max<T>(size, r(i, j) < T(0) ? T(-r(i, j)) : r(i, j));
-  }
+  const T size = std::max<T>(r.maxCoeff(), -r.minCoeff());
   T excess = T(-1);
   for (Index i = 0; i < left.rows(); ++i) {
     for (Index j = 0; j < left.cols(); ++j) {
@@ -240,12 +225,14 @@ Sides plainly(const Matrices& m) {
   const SidesOf<double> sides = f(m);
   return {sides.left, sides.right, sides.applies, sides.left > sides.right};
 }
-template <SidesOf<Many> (*f)(const Matrices&)>
-Sides exactly(const Matrices& m) {
-  const SidesOf<Many> sides = f(m);
+Sides rounded(const SidesOf<Many>& sides) {
   // Equal sides differ by the rounding of a hundred digits.
   const bool greater = sides.left > sides.right * (1 + Many("1e-90"));
   return {sides.left.convert_to<double>(), sides.right.convert_to<double>(), sides.applies, greater};
+}
+template <SidesOf<Many> (*f)(const Matrices&)>
+Sides exactly(const Matrices& m) {
+  return rounded(f(m));
 }
 
 std::vector<Shape> two_matrices(Index n, Index d) { return {{"A", n, d}, {"B", n, d}}; }
@@ -338,8 +325,7 @@ Sides rank_one_heads(Index d) {
   const Many left = sqrt(norm_one<Many>(h.m) * largest_entry * norm_inf<Many>(h.m) * sum);
   const Many residual = composite<Many>(x);
   const Many right = 8 / root * residual * residual * residual;
-  return {left.convert_to<double>(), right.convert_to<double>(), within<Many>(h.range),
-          left > right * (1 + Many("1e-90"))};
+  return rounded({left, right, within<Many>(h.range)});
 }
 
 Matrices rank_one_matrices(Index d) {
@@ -363,26 +349,22 @@ const AlgebraClaim* algebra_claim(std::string_view name) {
 
 void check_witness(const Witness& witness, std::string_view where) {
   const AlgebraClaim* claim = algebra_claim(witness.claim);
-  const auto fail = [&](const std::string& text) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: {}", where, text));
-  };
   if (!claim) {
-    std::string names;
-    for (const AlgebraClaim& known : kClaims) names += fmt::format("{}{}", names.empty() ? "" : ", ", known.name);
-    fail(fmt::format("a witness of '{}', expected one of {}", witness.claim, names));
+    const auto names = mapped<std::string>(kClaims, &AlgebraClaim::name);
+    throw input_error("{}: a witness of '{}', expected one of {}", where, witness.claim, fmt::join(names, ", "));
   }
   // n and d from the first matrix.
   const Shape first = claim->shapes(2, 3)[0];
   const auto found = witness.matrices.find(first.name);
-  if (found == witness.matrices.end()) fail(fmt::format("no matrix '{}'", first.name));
+  if (found == witness.matrices.end()) throw input_error("{}: no matrix '{}'", where, first.name);
   const Index n = first.rows == 2 ? found->second.rows() : found->second.cols();
   const Index d = first.cols == 3 ? found->second.cols() : 1;
   for (const Shape& shape : claim->shapes(n, d)) {
     const auto m = witness.matrices.find(shape.name);
-    if (m == witness.matrices.end()) fail(fmt::format("no matrix '{}'", shape.name));
+    if (m == witness.matrices.end()) throw input_error("{}: no matrix '{}'", where, shape.name);
     if (m->second.rows() != shape.rows || m->second.cols() != shape.cols) {
-      fail(fmt::format("matrix '{}' is {} x {}, expected {} x {}", shape.name, m->second.rows(), m->second.cols(),
-                       shape.rows, shape.cols));
+      throw input_error("{}: matrix '{}' is {} x {}, expected {} x {}", where, shape.name, m->second.rows(),
+                        m->second.cols(), shape.rows, shape.cols);
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "io/atomic_file.h"
 #include "io/mapped_file.h"
 #include "result/manifest.h"
@@ -10,7 +11,6 @@
 #include "studies/audit/algebra_claims.h"
 #include "studies/audit/audit_claims.h"
 #include <rankfall/audit.h>
-#include <rankfall/error.h>
 #include <rankfall/process.h>
 
 namespace rankfall {
@@ -20,32 +20,17 @@ constexpr std::uintmax_t kLargestWitness = 1 << 20;
 
 std::string words(const AuditClaim& claim, const AuditFinding& finding) {
   switch (finding.verdict) {
-    case AuditVerdict::kProved:
+    case Status::kHolds:
       return claim.by_definition ? "holds (true by definition)" : "holds (proved)";
-    case AuditVerdict::kNoViolation:
+    case Status::kNoCounterexample:
       return fmt::format("no violation found (best ratio {:.4g}, {} trials)", finding.figure.value_or(0),
                          finding.n_trials);
-    case AuditVerdict::kFails:
+    case Status::kViolated:
       if (!claim.has_witness) return "fails (construction)";
       return finding.witness ? "fails (witness)" : "fails (measured)";
-    case AuditVerdict::kMeasured:
+    default:
       return "holds (measured)";
   }
-  return "";
-}
-
-Status status_of(AuditVerdict verdict) {
-  switch (verdict) {
-    case AuditVerdict::kProved:
-      return Status::kHolds;
-    case AuditVerdict::kNoViolation:
-      return Status::kNoCounterexample;
-    case AuditVerdict::kFails:
-      return Status::kViolated;
-    case AuditVerdict::kMeasured:
-      return Status::kMeasured;
-  }
-  return Status::kNone;
 }
 
 // All claims in the order of their numbers; parts of one number get letters.
@@ -70,16 +55,14 @@ std::vector<Numbered> all_claims() {
 }  // namespace
 
 Result audit(const AuditOptions& options) {
-  if (options.n_trials < 1) throw Error(ErrorKind::kUsage, "trials of a search: expected at least 1");
-  if (!(options.seconds >= 0)) throw Error(ErrorKind::kUsage, "seconds of the searches: expected 0 or more");
+  if (options.n_trials < 1) throw usage_error("trials of a search: expected at least 1");
+  if (!(options.seconds >= 0)) throw usage_error("seconds of the searches: expected 0 or more");
   if (!options.witnesses.empty() && !std::filesystem::is_directory(options.witnesses)) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: no such directory for witnesses", options.witnesses.string()));
+    throw usage_error("{}: no such directory for witnesses", options.witnesses.string());
   }
   if (!options.witnesses.empty()) AtomicFile(options.witnesses / "witness");  // throws where nothing can be written
   for (const Index number : options.claims) {
-    if (number < 1 || number > 17) {
-      throw Error(ErrorKind::kUsage, fmt::format("claim {}: there are claims 1 to 17", number));
-    }
+    if (number < 1 || number > 17) throw usage_error("claim {}: there are claims 1 to 17", number);
   }
   std::vector<Numbered> claims = all_claims();
   if (!options.claims.empty()) {
@@ -103,15 +86,11 @@ Result audit(const AuditOptions& options) {
     if (options.progress) options.progress(static_cast<double>(i), static_cast<double>(claims.size()), id);
     const AuditFinding finding = claim.run(effort, options.seed);
     const auto text = [&](const char* metric, std::string words) -> Row& {
-      Row& row = result.rows.emplace_back();
-      row.metric = metric;
-      row.claim = id;
-      row.verdict = std::move(words);
-      return row;
+      return result.rows.emplace_back(Row{.metric = metric, .claim = id, .verdict = std::move(words)});
     };
     text("audit.statement", claim.statement);
     Row& verdict = text("audit.verdict", words(claim, finding));
-    verdict.status = status_of(finding.verdict);
+    verdict.status = finding.verdict;
     verdict.mean = finding.figure;
     verdict.n = finding.n_trials;
     if (claim.by_definition) verdict.basis = Basis::kDefinition;
@@ -140,8 +119,8 @@ Result audit(const AuditOptions& options) {
 CheckedWitness check_witness_file(const std::filesystem::path& file) {
   const auto mapped = MappedFile::open(file);
   if (mapped->bytes().size() > kLargestWitness) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: {} bytes, expected a witness of at most {}", file.string(),
-                                               mapped->bytes().size(), kLargestWitness));
+    throw input_error("{}: {} bytes, expected a witness of at most {}", file.string(), mapped->bytes().size(),
+                      kLargestWitness);
   }
   const auto bytes = mapped->bytes();
   const Witness witness = witness_from_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.string());
@@ -150,7 +129,7 @@ CheckedWitness check_witness_file(const std::filesystem::path& file) {
   const Sides sides = claim.sides_exactly(witness.matrices);
   const std::vector<AuditClaim> claims = matrix_claims();
   const auto recorded = std::ranges::find(claims, claim.name, &AuditClaim::name);
-  const bool fails = recorded != claims.end() && recorded->expected == AuditVerdict::kFails && recorded->has_witness;
+  const bool fails = recorded != claims.end() && recorded->expected == Status::kViolated && recorded->has_witness;
   return {claim.name,       claim.statement,          sides.left, sides.right, sides.applies,
           sides.violated(), sides.violated() == fails};
 }

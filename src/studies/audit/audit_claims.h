@@ -10,16 +10,14 @@
 
 namespace rankfall {
 
-enum class AuditVerdict { kProved, kNoViolation, kFails, kMeasured };
-
 // What became of a claim.
 struct AuditFinding {
-  AuditVerdict verdict = AuditVerdict::kProved;
-  std::optional<double> figure;  // best ratio, exponent, failure rate
+  Status verdict = Status::kHolds;    // proved; or kNoCounterexample, kViolated, kMeasured
+  std::optional<double> figure = {};  // best ratio, exponent, failure rate
   Index n_trials = 0;
-  std::optional<Index> n_planned;  // trials of a search that the time limit ended before
-  std::string evidence;
-  std::optional<Witness> witness;
+  std::optional<Index> n_planned = {};  // trials of a search that the time limit ended before
+  std::string evidence = {};
+  std::optional<Witness> witness = {};
 };
 
 // How long a search goes on.
@@ -31,7 +29,7 @@ struct SearchEffort {
 struct AuditClaim {
   Index number = 1;
   std::string name, statement;
-  AuditVerdict expected = AuditVerdict::kProved;
+  Status expected = Status::kHolds;
   // Only searches look at the effort.
   std::function<AuditFinding(const SearchEffort& effort, std::uint64_t seed)> run;
   bool is_search = false;

@@ -25,7 +25,7 @@ AuditFinding searched(const char* name, const SearchEffort& effort, std::uint64_
   constexpr Index kPiece = 4'000;
   const AlgebraClaim& claim = *algebra_claim(name);
   const double end = now() + effort.seconds;
-  const auto n_places = static_cast<Index>(places.size());
+  const auto n_places = std::ssize(places);
   const Index n_pieces = std::max(n_places, (effort.n_trials + kPiece - 1) / kPiece);
   Found best{{}, -INFINITY, 0};
   AuditFinding finding;
@@ -47,14 +47,12 @@ AuditFinding searched(const char* name, const SearchEffort& effort, std::uint64_
   finding.witness = Witness{name, best.best};
   const Sides sides = claim.sides_exactly(best.best);
   finding.figure = sides.left / sides.right;
-  finding.verdict = sides.violated()  ? AuditVerdict::kFails
-                    : claim.is_proved ? AuditVerdict::kProved
-                                      : AuditVerdict::kNoViolation;
+  finding.verdict = sides.violated() ? Status::kViolated : claim.is_proved ? Status::kHolds : Status::kNoCounterexample;
   finding.evidence = fmt::format("largest left/right found {:.6g}, checked with a hundred digits", *finding.figure);
   return finding;
 }
 
-AuditClaim search_claim(Index number, const char* name, AuditVerdict expected, const std::vector<SearchPlace>& places) {
+AuditClaim search_claim(Index number, const char* name, Status expected, const std::vector<SearchPlace>& places) {
   return {
       number,
       name,
@@ -65,12 +63,10 @@ AuditClaim search_claim(Index number, const char* name, AuditVerdict expected, c
 }
 
 AuditFinding identity(double largest, Index n_trials, const char* what) {
-  AuditFinding finding;
-  finding.verdict = largest < 1e-90 ? AuditVerdict::kProved : AuditVerdict::kFails;
-  finding.figure = largest;
-  finding.n_trials = n_trials;
-  finding.evidence = fmt::format("{} {:.0e} at most, in a hundred digits", what, largest);
-  return finding;
+  return {.verdict = largest < 1e-90 ? Status::kHolds : Status::kViolated,
+          .figure = largest,
+          .n_trials = n_trials,
+          .evidence = fmt::format("{} {:.0e} at most, in a hundred digits", what, largest)};
 }
 
 // The smallest witness known, and how the failure grows.
@@ -112,16 +108,13 @@ AuditFinding order_and_form(const SearchEffort& /*effort*/, std::uint64_t seed) 
   const Matrix<double> e = (std::sqrt(4.0) * a).array().exp();
   const Matrix<double> note = e * e.rowwise().sum().cwiseInverse().asDiagonal();
   const double rows = (note.rowwise().sum().array() - 1).abs().maxCoeff();
-  AuditFinding finding;
-  finding.verdict = order > 1e-3 && rows > 1e-3 ? AuditVerdict::kFails : AuditVerdict::kNoViolation;
-  finding.figure = order;
-  finding.n_trials = 1;
-  finding.evidence = fmt::format(
-      "for random 3 x 3 attention the two orders differ by {:.2g} in an entry (the network's is P2 P1); exp(sqrt d A) "
-      "D^-1 "
-      "has row sums off by {:.2g}: the divisor belongs on the left, and sqrt d below the logits",
-      order, rows);
-  return finding;
+  return {.verdict = order > 1e-3 && rows > 1e-3 ? Status::kViolated : Status::kNoCounterexample,
+          .figure = order,
+          .n_trials = 1,
+          .evidence = fmt::format("for random 3 x 3 attention the two orders differ by {:.2g} in an entry (the "
+                                  "network's is P2 P1); exp(sqrt d A) D^-1 has row sums off by {:.2g}: the divisor "
+                                  "belongs on the left, and sqrt d below the logits",
+                                  order, rows)};
 }
 
 // Small matrices satisfy it. A pair of heads whose width nobody can search does not.
@@ -137,7 +130,7 @@ AuditFinding wide_heads(const SearchEffort& effort, std::uint64_t seed) {
       *finding.figure, d_best, ratio(rank_one_heads(4)), ratio(rank_one_heads(400)), ratio(wide));
   finding.witness.reset();
   finding.figure = ratio(wide);
-  if (wide.violated()) finding.verdict = AuditVerdict::kFails;
+  if (wide.violated()) finding.verdict = Status::kViolated;
   return finding;
 }
 
@@ -166,12 +159,10 @@ AuditFinding johnson_lindenstrauss(const SearchEffort& /*effort*/, std::uint64_t
     relative_rate = static_cast<double>(relative) / static_cast<double>(kTrials);
     evidence += fmt::format("n = {}, k = {}: the relative form fails in {} of {} trials; ", n, k, relative, kTrials);
   }
-  AuditFinding finding;
-  finding.verdict = relative_rate > 0.5 && products == 0 ? AuditVerdict::kFails : AuditVerdict::kNoViolation;
-  finding.figure = relative_rate;
-  finding.n_trials = 2 * kTrials;
-  finding.evidence = evidence + fmt::format("the form with |P|_F |w| in {} of {}", products, 2 * kTrials);
-  return finding;
+  return {.verdict = relative_rate > 0.5 && products == 0 ? Status::kViolated : Status::kNoCounterexample,
+          .figure = relative_rate,
+          .n_trials = 2 * kTrials,
+          .evidence = evidence + fmt::format("the form with |P|_F |w| in {} of {}", products, 2 * kTrials)};
 }
 
 }  // namespace
@@ -179,35 +170,33 @@ AuditFinding johnson_lindenstrauss(const SearchEffort& /*effort*/, std::uint64_t
 std::vector<AuditClaim> matrix_claims() {
   std::vector<AuditClaim> claims;
   claims.push_back({1, "softmax_shift", "softmax does not change when a constant is added to a row of logits",
-                    AuditVerdict::kProved,
+                    Status::kHolds,
                     [](const SearchEffort&, std::uint64_t seed) {
                       return identity(largest_shift_difference(seed, 200), 200, "entries differ by");
                     },
                     false, true});
-  claims.push_back({2, "stochastic_product", "the product of row-stochastic matrices is row-stochastic",
-                    AuditVerdict::kProved,
+  claims.push_back({2, "stochastic_product", "the product of row-stochastic matrices is row-stochastic", Status::kHolds,
                     [](const SearchEffort&, std::uint64_t seed) {
                       return identity(largest_row_sum_error(seed, 200), 200, "row sums are off by");
                     },
                     false, true});
-  claims.push_back(search_claim(4, "composite_submultiplicative", AuditVerdict::kProved, {{2, 2}, {3, 2}, {4, 3}}));
+  claims.push_back(search_claim(4, "composite_submultiplicative", Status::kHolds, {{2, 2}, {3, 2}, {4, 3}}));
   claims.push_back(
-      {4, "composite_triangle", algebra_claim("composite_triangle")->statement, AuditVerdict::kFails, triangle, true});
-  claims.push_back(search_claim(5, "softmax_perturbation", AuditVerdict::kProved, {{2, 1}, {3, 1}, {5, 1}}));
-  claims.push_back(search_claim(5, "softmax_perturbation_any", AuditVerdict::kFails, {{2, 1}, {3, 1}}));
-  claims.push_back(search_claim(6, "entrywise_step", AuditVerdict::kFails, {{2, 1}, {3, 2}}));
+      {4, "composite_triangle", algebra_claim("composite_triangle")->statement, Status::kViolated, triangle, true});
+  claims.push_back(search_claim(5, "softmax_perturbation", Status::kHolds, {{2, 1}, {3, 1}, {5, 1}}));
+  claims.push_back(search_claim(5, "softmax_perturbation_any", Status::kViolated, {{2, 1}, {3, 1}}));
+  claims.push_back(search_claim(6, "entrywise_step", Status::kViolated, {{2, 1}, {3, 2}}));
+  claims.push_back(search_claim(7, "theorem_2_2", Status::kNoCounterexample, {{2, 1}, {2, 2}, {3, 1}, {3, 2}, {4, 2}}));
+  claims.push_back(search_claim(8, "heads_add", Status::kViolated, {{2, 2}, {3, 2}, {3, 3}}));
   claims.push_back(
-      search_claim(7, "theorem_2_2", AuditVerdict::kNoViolation, {{2, 1}, {2, 2}, {3, 1}, {3, 2}, {4, 2}}));
-  claims.push_back(search_claim(8, "heads_add", AuditVerdict::kFails, {{2, 2}, {3, 2}, {3, 3}}));
-  claims.push_back({8, "theorem_2_3", algebra_claim("theorem_2_3")->statement, AuditVerdict::kFails, wide_heads, true,
-                    false, false});
+      {8, "theorem_2_3", algebra_claim("theorem_2_3")->statement, Status::kViolated, wide_heads, true, false, false});
   claims.push_back(
       {16, "lecture_note_order_and_softmax",
        "paths chain P_h1 P_h2 in the order of layers, and softmax is exp(sqrt d A) D^-1 (as the lecture note has it)",
-       AuditVerdict::kFails, order_and_form});
+       Status::kViolated, order_and_form});
   claims.push_back({17, "johnson_lindenstrauss",
-                    "|P R^T R w - P w| <= eps |P w| for k >= 5 log n / (eps^2 - eps^3), for every w",
-                    AuditVerdict::kFails, johnson_lindenstrauss});
+                    "|P R^T R w - P w| <= eps |P w| for k >= 5 log n / (eps^2 - eps^3), for every w", Status::kViolated,
+                    johnson_lindenstrauss});
   return claims;
 }
 

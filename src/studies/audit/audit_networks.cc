@@ -41,7 +41,7 @@ AuditFinding path_sum(const SearchEffort& /*effort*/, std::uint64_t seed) {
       }
     }
   }
-  finding.verdict = largest < 1e-12 ? AuditVerdict::kProved : AuditVerdict::kFails;
+  finding.verdict = largest < 1e-12 ? Status::kHolds : Status::kViolated;
   finding.figure = largest;
   finding.evidence = fmt::format(
       "the sum over all paths, biases, skips, norms and MLPs included, is the forward pass to {:.0e}", largest);
@@ -83,7 +83,7 @@ AuditFinding depth(const SearchEffort& /*effort*/, std::uint64_t seed) {
     exponents += fmt::format("{}{} {:.5f}", exponents.empty() ? "" : ", ", rest, exponent);
     ++finding.n_trials;
   }
-  finding.verdict = worst < 0.01 ? AuditVerdict::kMeasured : AuditVerdict::kFails;
+  finding.verdict = worst < 0.01 ? Status::kMeasured : Status::kViolated;
   finding.figure = 3 + worst;
   finding.evidence = "local exponent at layer 8, exactly tracked: " + exponents;
   return finding;
@@ -101,13 +101,12 @@ AuditFinding skip_keeps(const SearchEffort& /*effort*/, std::uint64_t seed) {
   const auto samples = random_samples(model.network, seed, 1, 8);
   const Result result = collapse(model, samples, options);
   const double change = value(result, "log10_residual.composite", 12) - value(result, "log10_residual.composite", 0);
-  AuditFinding finding;
-  finding.verdict = change == 0 ? AuditVerdict::kProved : AuditVerdict::kFails;
-  finding.figure = std::pow(10, change);
-  finding.n_trials = 1;
-  finding.evidence =
-      fmt::format("with W_V = 0 the residual after 12 blocks is {} times that before: true, and weak", *finding.figure);
-  return finding;
+  const double factor = std::pow(10, change);
+  return {.verdict = change == 0 ? Status::kHolds : Status::kViolated,
+          .figure = factor,
+          .n_trials = 1,
+          .evidence =
+              fmt::format("with W_V = 0 the residual after 12 blocks is {} times that before: true, and weak", factor)};
 }
 
 AuditFinding with_mlp(const SearchEffort& /*effort*/, std::uint64_t seed) {
@@ -133,9 +132,7 @@ AuditFinding with_mlp(const SearchEffort& /*effort*/, std::uint64_t seed) {
     }
   }
   // Where it never applied it was not looked at.
-  finding.verdict = violated               ? AuditVerdict::kFails
-                    : finding.n_trials > 0 ? AuditVerdict::kNoViolation
-                                           : AuditVerdict::kMeasured;
+  finding.verdict = violated ? Status::kViolated : finding.n_trials > 0 ? Status::kNoCounterexample : Status::kMeasured;
   finding.figure = std::pow(10, best);
   finding.evidence =
       fmt::format("largest measured/bound 10^{:.2f} over random networks, where its conditions are met", best);
@@ -186,7 +183,7 @@ AuditFinding layer_norm(const SearchEffort& /*effort*/, std::uint64_t seed) {
   }
   finding.evidence +=
       fmt::format("; {} networks each of width {}, where sqrt(1 - 2/d) explains {:.4f}", kNetworks, kWidth, directions);
-  finding.verdict = same ? AuditVerdict::kMeasured : AuditVerdict::kFails;
+  finding.verdict = same ? Status::kMeasured : Status::kViolated;
   finding.figure = same ? 1 : 0;
   return finding;
 }
@@ -214,7 +211,7 @@ AuditFinding large_residual(const SearchEffort& /*effort*/, std::uint64_t seed) 
         finding.evidence.empty() ? "" : "; ", std, bound - before, before, after);
     ++finding.n_trials;
   }
-  finding.verdict = bound_blows_up && collapses ? AuditVerdict::kFails : AuditVerdict::kMeasured;
+  finding.verdict = bound_blows_up && collapses ? Status::kViolated : Status::kMeasured;
   return finding;
 }
 
@@ -241,37 +238,36 @@ AuditFinding path_number(const SearchEffort& /*effort*/, std::uint64_t seed) {
     if (row.length == length) share = *row.mean;
     if (row.length == 0) none = *row.mean;
   }
-  AuditFinding finding;
-  finding.verdict = std::abs(share) < 0.01 && none > 0.1 ? AuditVerdict::kFails : AuditVerdict::kMeasured;
-  finding.figure = share;
-  finding.n_trials = 1;
-  finding.evidence = fmt::format(
+  std::string evidence = fmt::format(
       "{}: {:.0f} % of the embedding's paths have length {} and a share of {:.1e} in the output's residual; the single "
       "path of length 0 has {:.2f} (docs/paths.md: trained models, too)",
       model, 100 * most, length, share, none);
-  return finding;
+  return {.verdict = std::abs(share) < 0.01 && none > 0.1 ? Status::kViolated : Status::kMeasured,
+          .figure = share,
+          .n_trials = 1,
+          .evidence = std::move(evidence)};
 }
 
 }  // namespace
 
 std::vector<AuditClaim> network_claims() {
   return {
-      {3, "path_sum", "Theorem 2.1: the output is the sum over all paths, with biases and skips", AuditVerdict::kProved,
+      {3, "path_sum", "Theorem 2.1: the output is the sum over all paths, with biases and skips", Status::kHolds,
        path_sum},
       {9, "depth_exponent", "the residual of pure attention is cubed at every layer: the local exponent tends to 3",
-       AuditVerdict::kMeasured, depth},
-      {10, "claim_3_1", "Claim 3.1: with skips some parameters keep the residual from falling", AuditVerdict::kProved,
+       Status::kMeasured, depth},
+      {10, "claim_3_1", "Claim 3.1: with skips some parameters keep the residual from falling", Status::kHolds,
        skip_keeps, false, true},
       {11, "corollary_3_2", "Corollary 3.2: with MLPs of Lipschitz constant lambda, 4 beta H lambda / sqrt d",
-       AuditVerdict::kNoViolation, with_mlp},
+       Status::kNoCounterexample, with_mlp},
       {12, "layer_norm_rate",
        "LayerNorm does not change the rate of collapse at random initialisation (beyond sqrt(1 - 2/d) a layer)",
-       AuditVerdict::kMeasured, layer_norm},
-      {13, "residual_below_one", "collapse needs 4 beta |res X|^2 < sqrt d, as the theorem does", AuditVerdict::kFails,
+       Status::kMeasured, layer_norm},
+      {13, "residual_below_one", "collapse needs 4 beta |res X|^2 < sqrt d, as the theorem does", Status::kViolated,
        large_residual},
-      {14, "low_rank_softmax", "the low rank of the softmax matrix is the cause of rank collapse", AuditVerdict::kFails,
+      {14, "low_rank_softmax", "the low rank of the softmax matrix is the cause of rank collapse", Status::kViolated,
        rank_of_attention},
-      {15, "number_of_paths", "the number of paths, not their length, gives expressivity", AuditVerdict::kFails,
+      {15, "number_of_paths", "the number of paths, not their length, gives expressivity", Status::kViolated,
        path_number},
   };
 }

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -98,16 +97,15 @@ AuditFinding rank_of_attention(const SearchEffort& /*effort*/, std::uint64_t see
   const LowRank low = two_groups(seed);
   const bool collapses = full.log10_left < -3 && full.smallest_ratio > 1e-3;
   const bool keeps = low.left > 0.9 && low.rank == 2;
-  AuditFinding finding;
-  finding.verdict = collapses && keeps ? AuditVerdict::kFails : AuditVerdict::kMeasured;
-  finding.figure = full.log10_left;
-  finding.n_trials = 2;
-  finding.evidence = fmt::format(
+  std::string evidence = fmt::format(
       "{} tokens, {} layers: causal attention, every P of full rank (smallest singular value {:.2g} of the largest), "
       "falls to 10^{:.1f} of its relative residual; two groups that attend to themselves, P of rank {}, keep {:.2f} of "
       "theirs",
       kTokens, kLayers, full.smallest_ratio, full.log10_left, low.rank, low.left);
-  return finding;
+  return {.verdict = collapses && keeps ? Status::kViolated : Status::kMeasured,
+          .figure = full.log10_left,
+          .n_trials = 2,
+          .evidence = std::move(evidence)};
 }
 
 }  // namespace rankfall

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/errors.h"
 #include "io/json_limits.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -18,7 +18,7 @@ class Reader {
   explicit Reader(std::string_view where) : where_(where) {}
 
   [[noreturn]] void fail(const std::string& text) const {
-    throw Error(ErrorKind::kInput, fmt::format("{}: {}; expected a witness that `rankfall audit` wrote", where_, text));
+    throw input_error("{}: {}; expected a witness that `rankfall audit` wrote", where_, text);
   }
 
   Matrix<double> matrix(const std::string& name, const nlohmann::json& rows) {
@@ -26,11 +26,11 @@ class Reader {
     Matrix<double> m;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (!rows[i].is_array() || rows[i].empty()) fail(fmt::format("row {} of matrix '{}' is no list", i, name));
-      const auto cols = static_cast<Index>(rows[i].size());
+      const auto cols = std::ssize(rows[i]);
       if (i == 0) {
-        n_entries_ += static_cast<Index>(rows.size()) * cols;
+        n_entries_ += std::ssize(rows) * cols;
         if (n_entries_ > kMostEntries) fail(fmt::format("more than {} numbers", kMostEntries));
-        m.resize(static_cast<Index>(rows.size()), cols);
+        m.resize(std::ssize(rows), cols);
       }
       if (cols != m.cols()) fail(fmt::format("rows of matrix '{}' differ in length", name));
       for (std::size_t j = 0; j < rows[i].size(); ++j) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -24,14 +23,10 @@ namespace {
 struct ProductShape {
   Index m, n, k;
   bool transposed;
-  bool operator<(const ProductShape& other) const {
-    return std::tie(m, n, k, transposed) < std::tie(other.m, other.n, other.k, other.transposed);
-  }
+  auto operator<=>(const ProductShape&) const = default;
 };
 
-double flops(const ProductShape& s) {
-  return 2.0 * static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
-}
+double flops(const ProductShape& s) { return 2.0 * static_cast<double>(s.m * s.n * s.k); }
 
 using ShapeCounts = std::map<ProductShape, double>;
 
@@ -134,15 +129,13 @@ struct Job {
 };
 
 Row row_of(const BenchOptions& options, const Job& job, const char* metric, double value) {
-  Row row;
-  row.model = options.model;
-  row.variant = job.variant.name;
-  row.metric = metric;
-  row.mean = value;
-  row.n = options.n_rounds;
-  row.kind = fmt::format("{} sample{}", job.n_samples, job.n_samples == 1 ? "" : "s");
-  row.tokens = options.n_tokens;
-  return row;
+  return {.model = options.model,
+          .variant = job.variant.name,
+          .metric = metric,
+          .mean = value,
+          .n = options.n_rounds,
+          .kind = fmt::format("{} sample{}", job.n_samples, job.n_samples == 1 ? "" : "s"),
+          .tokens = options.n_tokens};
 }
 
 }  // namespace
@@ -202,14 +195,8 @@ Result bench(const BenchOptions& options) {
     result.rows.push_back(row_of(options, job, "peak_gflops", median(job.peaks)));
     result.rows.push_back(row_of(options, job, "share_of_peak", median(job.shares)));
   }
-  Row memory;
-  memory.model = options.model;
-  memory.metric = "memory.peak_mb";
-  memory.mean = peak_memory_mb();
-  result.rows.push_back(memory);
-  memory.metric = "memory.weights_mb";
-  memory.mean = weights_mb(model.network);
-  result.rows.push_back(memory);
+  result.rows.push_back({.model = options.model, .metric = "memory.peak_mb", .mean = peak_memory_mb()});
+  result.rows.push_back({.model = options.model, .metric = "memory.weights_mb", .mean = weights_mb(model.network)});
   return result;
 }
 

@@ -41,9 +41,7 @@ struct Input {
 
 Input input_of(const SplitState& in, std::span<const std::uint8_t> valid) {
   Input x{valid_rows(in.residual.value.rows(), valid), in.mean, {}};
-  x.r.value.resize(static_cast<Index>(x.rows.size()), in.residual.value.cols());
-  for (Index i = 0; i < x.n(); ++i) x.r.value.row(i) = in.residual.value.row(x.rows[static_cast<std::size_t>(i)]);
-  x.r.log = in.residual.log;
+  x.r = {in.residual.value(x.rows, Eigen::all), in.residual.log};
   // About their mean: where the tokens differ much it is part of the residual.
   const RowVector<double> first = x.r.value.row(0);
   x.r.value.rowwise() -= first;
@@ -75,15 +73,14 @@ class HeadLogits {
       const VectorView<double> none(nullptr, 0);
       q_ = linear<double>(x.r.value, layer.weights.matrix(a_.q.w), none);
       k_ = linear<double>(x.r.value, layer.weights.matrix(a_.k.w), none);
-      query_ = scaled<RowVector<double>>(linear<double>(x.mean.value, layer.weights.matrix(a_.q.w), none).row(0),
-                                         x.mean.log);
-      const auto bias = layer.weights.vector(a_.q.b);
-      if (bias.size() > 0) add(query_, scaled<RowVector<double>>(bias));
-      if (!std::holds_alternative<GaussianWeights>(a_.weights)) return;
-      key_ = scaled<RowVector<double>>(linear<double>(x.mean.value, layer.weights.matrix(a_.k.w), none).row(0),
-                                       x.mean.log);
-      const auto key_bias = layer.weights.vector(a_.k.b);
-      if (key_bias.size() > 0) add(key_, scaled<RowVector<double>>(key_bias));
+      const auto of_mean = [&](const Linear& f) {
+        const Matrix<double> y = linear<double>(x.mean.value, layer.weights.matrix(f.w), none);
+        ScaledRow out = scaled<RowVector<double>>(y.row(0), x.mean.log);
+        if (const auto bias = layer.weights.vector(f.b); bias.size() > 0) add(out, scaled<RowVector<double>>(bias));
+        return out;
+      };
+      query_ = of_mean(a_.q);
+      if (std::holds_alternative<GaussianWeights>(a_.weights)) key_ = of_mean(a_.k);
       return;
     }
     // Plain logits: they differ by their own size.
@@ -108,10 +105,7 @@ class HeadLogits {
     } else {
       scores.probabilities(head, 0, whole);
     }
-    Matrix<double> z(x_.n(), x_.n());
-    for (Index i = 0; i < x_.n(); ++i) {
-      for (Index j = 0; j < x_.n(); ++j) z(i, j) = whole(row(i), row(j));
-    }
+    Matrix<double> z = whole(x_.rows, x_.rows);
     HeadMatrices out;
     out.same_keys = same_keys_;
     if (!same_keys_) {  // about the mean of the rows
@@ -132,17 +126,14 @@ class HeadLogits {
   }
 
  private:
-  Index row(Index i) const { return x_.rows[static_cast<std::size_t>(i)]; }
-
   // E = R W_QK R^T, r from the mean query. GaussianWeights take scale |k_j|^2 / 2 off, of which scale k . b_j and
   // scale |b_j|^2 / 2 belong to r, k being the mean key: E and whatever follows from it stay as they are.
   HeadMatrices content(Index head) const {
     const Index kv_head = head * a_.n_kv_heads / a_.n_heads;
     const auto b = k_.middleCols(kv_head * a_.d_head, a_.d_head);
     HeadMatrices out;
-    Matrix<double> e(x_.n(), x_.n());
-    gemm<double>(false, true, a_.scale, q_.middleCols(head * a_.d_head, a_.d_head), b, 0.0, e);
-    out.e = scaled<Matrix<double>>(e, 2 * x_.r.log);
+    const auto q = q_.middleCols(head * a_.d_head, a_.d_head);
+    out.e = scaled<Matrix<double>>(product<double>(false, true, q, b, a_.scale), 2 * x_.r.log);
     const RowVector<double> query = query_.value.segment(head * a_.d_head, a_.d_head);
     ScaledRow r = scaled<RowVector<double>>(a_.scale * query * b.transpose(), query_.log + x_.r.log);
     if (std::holds_alternative<GaussianWeights>(a_.weights)) {
@@ -207,17 +198,14 @@ HeadParts parts_of(const HeadMatrices& h, const Input& x, const Matrix<double>& 
     const double log = h.e.log + log_of(pairs / 4);
     out.log_tanh = log == kLogZero ? kLogZero : log_tanh(log);
   }
-  Matrix<double> rw(x.n(), output.cols());
-  gemm<double>(false, false, 1.0, values, output, 0.0, rw);
+  const Matrix<double> rw = product<double>(false, false, values, output);
   out.t = h.q * rw.cwiseAbs();
   out.spread = rw.colwise().maxCoeff() - rw.colwise().minCoeff();
   // Rows of D sum to zero: values about the key that D is formed about would do as well.
   Index peak = 0;
   h.q.maxCoeff(&peak);
   const Matrix<double> about = rw.rowwise() - RowVector<double>(rw.row(peak));
-  Matrix<double> m(x.n(), output.cols());
-  gemm<double>(false, false, 1.0, h.d.value, about, 0.0, m);
-  out.m = scaled<Matrix<double>>(m, h.d.log + x.r.log);
+  out.m = scaled<Matrix<double>>(product<double>(false, false, h.d.value, about), h.d.log + x.r.log);
   return out;
 }
 

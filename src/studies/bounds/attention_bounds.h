@@ -18,7 +18,7 @@ inline constexpr double kLargestRange = 1.2564312086261697;
 // -infinity for zero.
 struct Inequality {
   std::string name;
-  std::optional<Index> head;  // absent: of all heads together
+  std::optional<Index> head = {};  // absent: of all heads together
   double log_measured = 0;
   double log_bound = 0;
   double log_input = 0;          // what enters

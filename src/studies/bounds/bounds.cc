@@ -2,6 +2,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/mapped.h"
 #include "engine/split/split.h"
 #include "linalg/gemm.h"
 #include "studies/bounds/bounds_rows.h"
@@ -29,21 +30,15 @@ class BoundsObserver final : public SplitLayerObserver {
     if (!std::holds_alternative<Attention>(sub.f) || sub.skip == 0) return;
     const double kept = kLn10 * split_norms(x, sample_.valid, false).residual.frobenius + std::log(std::abs(sub.skip));
     const double added = found.blocks.back().log_output + std::log(std::abs(sub.branch));
-    Inequality lower;
-    lower.name = "lower";
-    lower.log_measured = kLn10 * split_norms(sum, sample_.valid, false).residual.frobenius;
-    lower.is_proved = true;
-    lower.is_lower = true;
-    lower.log_input = kept;
-    if (kept == -std::numeric_limits<double>::infinity()) {
-      lower.log_bound = kept;
-    } else if (added < kept) {
-      lower.log_bound = kept + std::log1p(-std::exp(added - kept));
-    } else {
-      lower.log_bound = -std::numeric_limits<double>::infinity();
-      lower.fails = Reason::kSkipMayCancel;
-    }
-    found.blocks.back().inequalities.push_back(std::move(lower));
+    const bool holds_back = added < kept;
+    found.blocks.back().inequalities.push_back(
+        {.name = "lower",
+         .log_measured = kLn10 * split_norms(sum, sample_.valid, false).residual.frobenius,
+         .log_bound = holds_back ? kept + std::log1p(-std::exp(added - kept)) : -INFINITY,
+         .log_input = kept,
+         .fails = holds_back || kept == -INFINITY ? Reason::kNone : Reason::kSkipMayCancel,
+         .is_proved = true,
+         .is_lower = true});
   }
 
   BoundsSample found;
@@ -58,7 +53,7 @@ std::vector<WeightNorms> all_weight_norms(const Network& network, const WeightSo
   LayerLoader<double> loader(network, weights, 1);
   std::vector<WeightNorms> norms;
   norms.reserve(network.layers.size());
-  for (Index l = 0; l < static_cast<Index>(network.layers.size()); ++l) norms.push_back(weight_norms(loader.load(l)));
+  for (Index l = 0; l < std::ssize(network.layers); ++l) norms.push_back(weight_norms(loader.load(l)));
   weights.check();
   return norms;
 }
@@ -71,10 +66,7 @@ std::vector<Row> rows_of_bounds(const StudyRun& run) {
   watch.reserve(run.samples.size());
   for (const Sample& sample : run.samples) watch.push_back(&observers.emplace_back(sample, norms));
   track(run.network, *run.model.weights, run.samples, watch, {.progress = run.progress});
-  std::vector<BoundsSample> found;
-  found.reserve(run.samples.size());
-  for (BoundsObserver& observer : observers) found.push_back(std::move(observer.found));
-  return bounds_rows(run.network, norms, found);
+  return bounds_rows(run.network, norms, mapped<BoundsSample>(observers, &BoundsObserver::found));
 }
 
 Study bounds_study(const BoundsOptions& options) {

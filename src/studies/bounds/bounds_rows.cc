@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <span>
 
@@ -44,11 +43,7 @@ class BoundsRows {
 
  private:
   Row& add(std::string metric, std::optional<Index> layer, std::optional<Index> head = {}) {
-    Row& row = rows_.emplace_back();
-    row.layer = layer;
-    row.head = head;
-    row.metric = std::move(metric);
-    return row;
+    return rows_.emplace_back(Row{.layer = layer, .head = head, .metric = std::move(metric)});
   }
 
   // A bound at one place: itself, what was measured, and how close they come.
@@ -112,7 +107,7 @@ class BoundsRows {
     set(add("range", layer, index), range);
     Row& row = add("range", layer, index);
     row.kind = "largest";
-    row.n = static_cast<Index>(samples_.size());
+    row.n = std::ssize(samples_);
     if (std::isfinite(largest)) {
       row.mean = largest;
       row.status = largest <= kLargestRange ? Status::kHolds : Status::kNotApplicable;
@@ -183,12 +178,10 @@ class BoundsRows {
         const double start = sample.log10_residual[0];
         const double log_bound = kLn10 * ((power - 1) / 2 * form.log10_c + power * start);
         const Inequality i{.name = form.name,
-                           .head = {},
                            .log_measured = kLn10 * sample.log10_residual[static_cast<std::size_t>(l)],
                            .log_bound = log_bound,
                            .log_input = kLn10 * start,
                            .log_allowed = log_bound,
-                           .fails = Reason::kNone,
                            .is_a_priori = true};
         tally.add(shifted(i));
         all.add(shifted(i));

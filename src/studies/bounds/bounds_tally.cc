@@ -19,31 +19,18 @@ constexpr Status kGravest[] = {Status::kViolated, Status::kHolds, Status::kVacuo
 }  // namespace
 
 std::string reason_words(Reason reason) {
-  switch (reason) {
-    case Reason::kNone:
-      break;
-    case Reason::kDifferentKeys:
-      return "tokens see different keys";
-    case Reason::kPositions:
-      return "positions in the logits";
-    case Reason::kLogitRange:
-      return "logits of a row differ by more than 1.256";
-    case Reason::kSkip:
-      return "skip present";
-    case Reason::kNorm:
-      return "norm present";
-    case Reason::kMlp:
-      return "MLP present";
-    case Reason::kNoMlp:
-      return "no MLP";
-    case Reason::kSeveralHeads:
-      return "more than one head";
-    case Reason::kGatedMlp:
-      return "gated MLPs are not Lipschitz";
-    case Reason::kSkipMayCancel:
-      return "attention may undo the skip";
-  }
-  return "";
+  constexpr const char* kWords[] = {"",
+                                    "tokens see different keys",
+                                    "positions in the logits",
+                                    "logits of a row differ by more than 1.256",
+                                    "skip present",
+                                    "norm present",
+                                    "MLP present",
+                                    "no MLP",
+                                    "more than one head",
+                                    "gated MLPs are not Lipschitz",
+                                    "attention may undo the skip"};
+  return kWords[static_cast<std::size_t>(reason)];
 }
 
 Status status_of(const Inequality& i) {

@@ -16,12 +16,6 @@ Matrix<double> plain(const WeightView<double>& w) {
   return w.stored;
 }
 
-Matrix<double> product(const MatrixRef<double>& a, bool transpose_a, const MatrixRef<double>& b) {
-  Matrix<double> out(transpose_a ? a.cols() : a.rows(), b.cols());
-  gemm<double>(transpose_a, false, 1.0, a, b, 0.0, out);
-  return out;
-}
-
 void attention_norms(const Attention& a, const LayerWeights<double>& weights, WeightNorms& out) {
   const Matrix<double> q = plain(weights.matrix(a.q.w));
   const Matrix<double> k = plain(weights.matrix(a.k.w));
@@ -32,9 +26,9 @@ void attention_norms(const Attention& a, const LayerWeights<double>& weights, We
     const Index kv = h * a.n_kv_heads / a.n_heads;
     const auto head = [&](const Matrix<double>& m, Index which) { return m.middleRows(which * a.d_head, a.d_head); };
     HeadWeightNorms& norm = out.heads[static_cast<std::size_t>(h)];
-    norm.qk_one = norms<double>(product(head(q, h), true, head(k, kv))).one;
+    norm.qk_one = norms<double>(product<double>(true, false, head(q, h), head(k, kv))).one;
     const Matrix<double> o_head = o.middleCols(h * a.d_head, a.d_head).transpose();
-    const Norms w = norms<double>(product(head(v, kv), true, o_head));
+    const Norms w = norms<double>(product<double>(true, false, head(v, kv), o_head));
     norm.w_one = w.one;
     norm.w_inf = w.inf;
   });
@@ -45,8 +39,7 @@ void mlp_norms(const Mlp& mlp, const SubLayer& layer, const LayerWeights<double>
   // |x W_1 ...| in rows: |W_1| is [in, inner], |W_2| [inner, out].
   const Matrix<double> up = plain(weights.matrix(mlp.up.w)).cwiseAbs();      // [inner, in]
   const Matrix<double> down = plain(weights.matrix(mlp.down.w)).cwiseAbs();  // [out, inner]
-  const Matrix<double> both = product(up, true, Matrix<double>(down.transpose()));
-  const Norms w = norms<double>(both);
+  const Norms w = norms<double>(product<double>(true, false, up, Matrix<double>(down.transpose())));
   const double slope = steepest(mlp.act) * std::abs(layer.branch);
   out.mlp_one = slope * w.one + std::abs(layer.skip);
   out.mlp_inf = slope * w.inf + std::abs(layer.skip);

@@ -9,12 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
+#include "base/mapped.h"
 #include "io/dtype.h"
 #include "io/safetensors_writer.h"
 #include "result/manifest.h"
 #include "studies/driver.h"
 #include "studies/part_of.h"
-#include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
 
@@ -28,26 +29,23 @@ class Selection {
     for (const Index given : chosen) {
       const Index i = given < 0 ? given + n : given;
       if (i < 0 || i >= n) {
-        throw Error(ErrorKind::kUsage,
-                    fmt::format("{} {}; there are 0 to {}, or -1 to -{} from the end", what, given, n - 1, n));
+        throw usage_error("{} {}; there are 0 to {}, or -1 to -{} from the end", what, given, n - 1, n);
       }
-      if (slots_[static_cast<std::size_t>(i)] >= 0) {
-        throw Error(ErrorKind::kUsage, fmt::format("{} {} is given twice", what, i));
-      }
+      if (slots_[static_cast<std::size_t>(i)] >= 0) throw usage_error("{} {} is given twice", what, i);
       slots_[static_cast<std::size_t>(i)] = 0;
     }
     for (Index i = 0; i < n; ++i) {
       if (chosen.empty() || slots_[static_cast<std::size_t>(i)] >= 0) {
-        slots_[static_cast<std::size_t>(i)] = static_cast<Index>(kept_.size());
+        slots_[static_cast<std::size_t>(i)] = std::ssize(kept_);
         kept_.push_back(i);
       }
     }
   }
 
   // Place of i among the kept ones; -1: not kept.
-  Index slot(Index i) const { return i < static_cast<Index>(slots_.size()) ? slots_[static_cast<std::size_t>(i)] : -1; }
+  Index slot(Index i) const { return i < std::ssize(slots_) ? slots_[static_cast<std::size_t>(i)] : -1; }
   const std::vector<Index>& kept() const { return kept_; }  // in order
-  Index size() const { return static_cast<Index>(kept_.size()); }
+  Index size() const { return std::ssize(kept_); }
   bool all() const { return kept_.size() == slots_.size(); }
 
  private:
@@ -167,23 +165,22 @@ void write_integers(SafetensorsWriter& writer, std::size_t tensor, const Layout&
 }
 
 std::string to_text(const ManifestValue& value) {
-  struct Text {
-    std::string operator()(const std::string& text) const { return text; }
-    std::string operator()(std::int64_t n) const { return std::to_string(n); }
-    std::string operator()(double x) const { return fmt::format("{}", x); }
-    std::string operator()(bool b) const { return b ? "true" : "false"; }
-    std::string operator()(const std::vector<std::string>& list) const {
-      return fmt::format("{}", fmt::join(list, ", "));
-    }
-  };
-  return std::visit(Text{}, value);
+  return std::visit(
+      []<class T>(const T& v) {
+        if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+          return fmt::format("{}", fmt::join(v, ", "));
+        } else {
+          return fmt::format("{}", v);
+        }
+      },
+      value);
 }
 
 // The result must not take the place of what it is made from, and its parts are written in any order: no pipes.
 void check_target(const std::string& spec, const std::filesystem::path& file, const CaptureOptions& options) {
   namespace fs = std::filesystem;
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: {}", file.empty() ? "''" : file.string(), why));
+    throw usage_error("{}: {}", file.empty() ? "''" : file.string(), why);
   };
   std::error_code error;
   if (file.empty() || file == "-") refuse("expected a file's name: states are not written to standard output");
@@ -206,9 +203,8 @@ Layout make_layout(const Sizes& sizes, const InputSize& size, const CaptureOptio
     if (state < sizes.n_blocks) blocks.push_back(state);
   }
   if (options.attention && blocks.empty()) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("attention of layer {} alone, the last state; attention belongs to blocks 0 to {}",
-                            sizes.n_blocks, sizes.n_blocks - 1));
+    throw usage_error("attention of layer {} alone, the last state; attention belongs to blocks 0 to {}",
+                      sizes.n_blocks, sizes.n_blocks - 1);
   }
   return {states,
           Selection(blocks, sizes.n_blocks, "block"),
@@ -261,10 +257,9 @@ std::map<std::string, std::string> make_metadata(const Model& model, const Input
                                                  const CaptureOptions& options) {
   Manifest manifest = base_manifest();
   add(manifest, "command", "capture");
-  std::vector<std::string> names;
-  for (const Variant& variant : variants_or_full(options.variants)) names.push_back(variant.name);
-  add(manifest, "variants", names);
-  add(manifest, "as_published", std::ranges::any_of(variants_or_full(options.variants), &Variant::as_published));
+  const auto variants = variants_or_full(options.variants);
+  add(manifest, "variants", mapped<std::string>(variants, &Variant::name));
+  add(manifest, "as_published", std::ranges::any_of(variants, &Variant::as_published));
   add(manifest, "precision", options.precision == Precision::kF32 ? "f32" : "f64");
   add_blas(manifest);
   add(manifest, "seed", options.seed);
@@ -282,7 +277,7 @@ void write_inputs(SafetensorsWriter& writer, const Plan& plan, const Layout& lay
   if (plan.ids) {
     write_integers(writer, *plan.ids, layout, [&](Index s, Index t) -> std::int64_t {
       const auto& ids = std::get<TokenIds>(samples[static_cast<std::size_t>(s)].content);
-      return t < static_cast<Index>(ids.size()) ? ids[static_cast<std::size_t>(t)] : 0;
+      return t < std::ssize(ids) ? ids[static_cast<std::size_t>(t)] : 0;
     });
   }
   if (plan.mask) {
@@ -313,11 +308,8 @@ Captured capture(const std::string& spec, const std::filesystem::path& file, con
     const auto& own = plan.variants[v];
     const Progress progress = part_of(options.progress, static_cast<double>(v), static_cast<double>(variants.size()),
                                       model.name + " " + variants[v].name);
-    if (options.precision == Precision::kF32) {
-      run<float>(network, *model.weights, inputs.samples, layout, writer, own.hidden, own.attention, progress);
-    } else {
-      run<double>(network, *model.weights, inputs.samples, layout, writer, own.hidden, own.attention, progress);
-    }
+    const auto run_in = options.precision == Precision::kF32 ? run<float> : run<double>;
+    run_in(network, *model.weights, inputs.samples, layout, writer, own.hidden, own.attention, progress);
   }
   writer.commit();
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "result/manifest.h"
 #include "studies/collapse/collapse_rows.h"
 #include "studies/driver.h"
 #include <rankfall/collapse.h>
-#include <rankfall/error.h>
 #include <rankfall/metric_info.h>
 
 namespace rankfall {
@@ -24,7 +24,7 @@ std::vector<std::string> notes_on(const Model& /*model*/, std::span<const Sample
 }
 
 Study collapse_study(const CollapseOptions& options) {
-  if (options.error_draws < 1) throw Error(ErrorKind::kUsage, "error_draws must be at least 1");
+  if (options.error_draws < 1) throw usage_error("error_draws must be at least 1");
   Study study;
   study.name = "collapse";
   study.precision = "f64, mean and residual apart";

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/mapped.h"
 #include "linalg/norms.h"
 #include "studies/part_of.h"
 #include <rankfall/error.h>
@@ -48,11 +49,7 @@ template <class T>
 class FloatObserver final : public Observer<T> {
  public:
   explicit FloatObserver(std::span<const std::uint8_t> valid) : valid_(valid) {}
-  Needs needs() const override {
-    Needs needs;
-    needs.hidden = true;
-    return needs;
-  }
+  Needs needs() const override { return {.hidden = true}; }
   void hidden(Index, const MatrixRef<T>& x) override {
     const CentredNorms norms = centred_norms<T>(x, valid_);
     const auto logs = [](const Norms& n) {
@@ -66,14 +63,6 @@ class FloatObserver final : public Observer<T> {
   std::span<const std::uint8_t> valid_;
 };
 
-template <class O>
-std::vector<Curve> curves_of(std::vector<std::unique_ptr<O>>& observers) {
-  std::vector<Curve> curves;
-  curves.reserve(observers.size());
-  for (auto& observer : observers) curves.push_back(std::move(observer->curve));
-  return curves;
-}
-
 std::vector<Curve> exact_curves(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
                                 std::optional<std::uint64_t> draw, const Progress& progress) {
   std::vector<std::unique_ptr<ExactObserver>> observers;
@@ -83,7 +72,7 @@ std::vector<Curve> exact_curves(const Network& network, const WeightSource& weig
     pointers.push_back(observers.back().get());
   }
   track(network, weights, samples, pointers, {.progress = progress});
-  return curves_of(observers);
+  return mapped<Curve>(observers, [](const auto& observer) { return std::move(observer->curve); });
 }
 
 template <class T>
@@ -96,12 +85,12 @@ std::vector<Curve> float_curves(const Network& network, const WeightSource& weig
     pointers.push_back(observers.back().get());
   }
   forward<T>(network, weights, samples, pointers, {.progress = progress});
-  return curves_of(observers);
+  return mapped<Curve>(observers, [](const auto& observer) { return std::move(observer->curve); });
 }
 
 // The first layer at which the mean distance of its log10 from the truth is above kOff.
 Index rounding_layer(std::span<const Curve> seen, std::span<const Curve> exact) {
-  const Index n_states = static_cast<Index>(exact[0].size());
+  const Index n_states = std::ssize(exact[0]);
   for (Index l = 0; l < n_states; ++l) {
     double off = 0;
     for (std::size_t s = 0; s < exact.size(); ++s) {

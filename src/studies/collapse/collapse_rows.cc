@@ -33,10 +33,7 @@ const char* words_of(Status status) {
   }
 }
 
-void set_status(Row& row, Status status) {
-  row.status = status;
-  row.verdict = words_of(status);
-}
+void set_known_status(Row& row, Status status) { set_status(row, status, words_of(status)); }
 
 struct NamedNorm {
   const char* name;
@@ -110,14 +107,10 @@ class Rows {
   }
 
  private:
-  Index n_states() const { return static_cast<Index>(exact_[0].size()); }
+  Index n_states() const { return std::ssize(exact_[0]); }
 
   Row& add(std::optional<Index> layer, std::string metric, const char* kind) {
-    Row& row = rows_.emplace_back();
-    row.layer = layer;
-    row.metric = std::move(metric);
-    row.kind = kind;
-    return row;
+    return rows_.emplace_back(Row{.layer = layer, .metric = std::move(metric), .kind = kind});
   }
 
   // The largest error of all samples; infinity if one is not known.
@@ -154,7 +147,7 @@ class Rows {
       for (const NamedNorm& norm : kNorms) {
         Row& row = add(l, fmt::format("{}.{}", prefix, norm.name), "exact");
         set(row, over_samples(exact_, l, of(norm.value)));
-        set_status(row, status(l, row.mean.has_value()));
+        set_known_status(row, status(l, row.mean.has_value()));
       }
     };
     put("log10_residual", residual_of);
@@ -173,14 +166,14 @@ class Rows {
       row.n = steps.n();
       set_power(row, steps.mean());
     }
-    set_error(add(l, "log10_error", "exact"), error(l)).n = static_cast<Index>(exact_.size());
+    set_error(add(l, "log10_error", "exact"), error(l)).n = std::ssize(exact_);
   }
 
   static Row& set_error(Row& row, double error) {
     if (std::isfinite(error)) {
       row.mean = error;
     } else {
-      set_status(row, Status::kNotCarried);
+      set_known_status(row, Status::kNotCarried);
     }
     return row;
   }
@@ -195,8 +188,7 @@ class Rows {
     if (std::abs(*log10_value) < 300) {
       row.mean = std::pow(10, *log10_value);
     } else {
-      row.status = Status::kOutOfRange;
-      row.verdict = power_of_ten(*log10_value);
+      set_status(row, Status::kOutOfRange, power_of_ten(*log10_value));
     }
   }
 
@@ -206,10 +198,7 @@ class Rows {
         if (norm.value == &LogNorms::spectral) continue;
         Row& row = add(l, fmt::format("{}.{}", prefix, norm.name), run.kind);
         set(row, over_samples(run.curves, l, of(norm.value)));
-        if (l >= run.rounding_layer) {
-          row.status = Status::kRoundingFloor;
-          row.verdict = row.mean ? "rounding" : "0";
-        }
+        if (l >= run.rounding_layer) set_status(row, Status::kRoundingFloor, row.mean ? "rounding" : "0");
       }
     };
     put("log10_residual", residual_of);
@@ -219,13 +208,11 @@ class Rows {
   void rounding(const FloatRun& run) {
     Row& row = add(std::nullopt, "rounding_layer", run.kind);
     if (!run.failure.empty()) {
-      row.status = Status::kFailed;
-      row.verdict = "fails: " + run.failure;
+      set_status(row, Status::kFailed, "fails: " + run.failure);
     } else if (run.rounding_layer < n_states()) {
       row.mean = static_cast<double>(run.rounding_layer);
     } else {
-      row.status = Status::kNotReached;
-      row.verdict = "never";
+      set_status(row, Status::kNotReached, "never");
     }
   }
 
@@ -251,9 +238,8 @@ class Rows {
     Row& row = add(std::nullopt, "decay", kind);
     if (decay.law == Status::kDoublyExponential) row.mean = local_exponent(curve, decay.last);
     if (decay.law == Status::kExponential) row.mean = std::pow(10, decay.slope);
-    row.n = static_cast<Index>(exact_.size());
-    row.status = decay.law;
-    row.verdict = decay_words(decay, curve) + rest;
+    row.n = std::ssize(exact_);
+    set_status(row, decay.law, decay_words(decay, curve) + rest);
   }
 
   void sample_state(std::size_t s, Index l) {
@@ -268,17 +254,17 @@ class Rows {
       if (!value) return;
       if (std::isfinite(*value)) row.mean = value;
       if (!std::isfinite(error)) {
-        set_status(row, Status::kNotCarried);
+        set_known_status(row, Status::kNotCarried);
       } else if (!row.mean) {
-        set_status(row, no_value(exact_[s], l));
+        set_known_status(row, no_value(exact_[s], l));
       }
     };
-    for (const NamedNorm& norm : kNorms) {
-      put_value(fmt::format("log10_residual.{}", norm.name), residual_of(norm.value)(exact_[s], l));
-    }
-    for (const NamedNorm& norm : kNorms) {
-      put_value(fmt::format("log10_relative_residual.{}", norm.name), relative_of(norm.value)(exact_[s], l));
-    }
+    const auto put_norms = [&](const char* prefix, const auto& of) {
+      for (const NamedNorm& norm : kNorms)
+        put_value(fmt::format("{}.{}", prefix, norm.name), of(norm.value)(exact_[s], l));
+    };
+    put_norms("log10_residual", residual_of);
+    put_norms("log10_relative_residual", relative_of);
     const Value residual = residual_of(&LogNorms::composite);
     if (l >= 2) put_value("local_exponent", local_exponent(series(exact_[s], residual), l));
     if (l >= 1) {

@@ -4,10 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "studies/counts/path_counts.h"
-#include "studies/published/published_data.h"
 #include "studies/published/published_table.h"
-#include <rankfall/error.h>
 #include <rankfall/model.h>
 #include <rankfall/paths.h>
 
@@ -38,17 +37,15 @@ std::vector<PublishedPoint> published_points() {
 void check(const Architecture& a) {
   constexpr Index kMost = 1'000'000;
   if (a.n_layers < 1 || a.n_heads < 1 || a.n_layers > kMost || a.n_heads > kMost) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{} layers of {} heads: expected 1 to {} of each", a.n_layers, a.n_heads, kMost));
+    throw usage_error("{} layers of {} heads: expected 1 to {} of each", a.n_layers, a.n_heads, kMost);
   }
   const double layers = static_cast<double>(a.n_layers);
   if (layers * layers * std::log10(static_cast<double>(a.n_heads + 1)) / 2 > kMostDigits) {
-    throw Error(
-        ErrorKind::kUsage,
-        fmt::format("{} layers of {} heads: the counts have too many digits to be printed; {} layers of as "
-                    "many heads would do",
-                    a.n_layers, a.n_heads,
-                    static_cast<Index>(std::sqrt(2 * kMostDigits / std::log10(static_cast<double>(a.n_heads + 1))))));
+    throw usage_error(
+        "{} layers of {} heads: the counts have too many digits to be printed; {} layers of as "
+        "many heads would do",
+        a.n_layers, a.n_heads,
+        static_cast<Index>(std::sqrt(2 * kMostDigits / std::log10(static_cast<double>(a.n_heads + 1)))));
   }
 }
 
@@ -82,12 +79,8 @@ class CountRows {
   double proportion(Index k) const { return ratio(counts_[static_cast<std::size_t>(k)], total_); }
 
   Row row(const char* metric, std::optional<Index> length) const {
-    Row row;
-    row.model = architecture_.name;
-    row.variant = fmt::format("L={} H={}", architecture_.n_layers, architecture_.n_heads);
-    row.metric = metric;
-    row.length = length;
-    return row;
+    std::string variant = fmt::format("L={} H={}", architecture_.n_layers, architecture_.n_heads);
+    return {.model = architecture_.name, .variant = std::move(variant), .metric = metric, .length = length};
   }
 
   static void exact(Row& row, const BigInt& value) {
@@ -130,7 +123,7 @@ std::vector<Architecture> published_architectures() {
 }
 
 Result counts(std::span<const Architecture> architectures) {
-  if (architectures.empty()) throw Error(ErrorKind::kUsage, "no architecture given");
+  if (architectures.empty()) throw usage_error("no architecture given");
   for (const Architecture& a : architectures) check(a);
   Result result{"counts", {}, {}};
   for (const Architecture& a : architectures) CountRows(a).add_to(result.rows);
@@ -144,9 +137,10 @@ Architecture architecture_of(const std::string& model) {
   const Network network = open_model(is_directory ? model + "@init" : model, 0).network;
   const bool skips = std::ranges::all_of(network.layers, [](const SubLayer& layer) { return layer.skip != 0; });
   if (!skips) {
-    throw Error(ErrorKind::kUsage, fmt::format("{}: has no skip connection around some sub-layers, expected one around "
-                                               "each; `rankfall paths` counts the paths of any network",
-                                               model));
+    throw usage_error(
+        "{}: has no skip connection around some sub-layers, expected one around "
+        "each; `rankfall paths` counts the paths of any network",
+        model);
   }
   return {model, network.sizes.n_blocks, network.sizes.n_heads};
 }

@@ -24,26 +24,20 @@ constexpr std::string_view kDrawnDigest = "351e93de412c73f27f4ae0371b059d28644af
 
 class Doctor {
  public:
-  Doctor() {
-    result_.command = "doctor";
-    result_.manifest = base_manifest();
-  }
-
   Result examine() {
     build();
     machine();
-    const bool sound = arithmetic();
-    verdict(sound);
+    check("reproducible", arithmetic(),
+          "bit for bit on this machine, whatever the number of threads; on others to rounding, and bit for bit where "
+          "OpenBLAS has the same version and kernel and rankfall the same build. Every result's manifest names them",
+          "not assured: see what failed above");
     return std::move(result_);
   }
 
  private:
   Row& say(const char* what, std::string words, Status status = Status::kNone) {
-    Row& row = result_.rows.emplace_back();
-    row.metric = fmt::format("doctor.{}", what);
-    row.verdict = std::move(words);
-    row.status = status;
-    return row;
+    return result_.rows.emplace_back(
+        Row{.metric = fmt::format("doctor.{}", what), .status = status, .verdict = std::move(words)});
   }
 
   bool check(const char* what, bool passed, std::string words, std::string otherwise) {
@@ -139,18 +133,7 @@ class Doctor {
     return one == many;
   }
 
-  void verdict(bool sound) {
-    if (!sound) {
-      say("reproducible", "not assured: see what failed above", Status::kFailed);
-      return;
-    }
-    say("reproducible",
-        "bit for bit on this machine, whatever the number of threads; on others to rounding, and bit for bit where "
-        "OpenBLAS has the same version and kernel and rankfall the same build. Every result's manifest names them",
-        Status::kPassed);
-  }
-
-  Result result_;
+  Result result_{"doctor", base_manifest(), {}};
 };
 
 }  // namespace

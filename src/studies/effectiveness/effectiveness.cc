@@ -4,10 +4,8 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <tuple>
 
-#include <fmt/format.h>
-
+#include "base/errors.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
 #include "studies/effectiveness/task_file.h"
@@ -15,9 +13,7 @@
 #include "studies/paths/path_draws.h"
 #include "studies/paths/path_sums.h"
 #include <rankfall/decompose.h>
-#include <rankfall/error.h>
 #include <rankfall/forward.h>
-#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {
@@ -56,9 +52,7 @@ struct Key {
   std::string kind;
   std::optional<Index> set, length;
 
-  bool operator<(const Key& other) const {
-    return std::tie(kind, set, length) < std::tie(other.kind, other.set, other.length);
-  }
+  auto operator<=>(const Key&) const = default;
 };
 
 class Effectiveness {
@@ -265,11 +259,12 @@ std::vector<std::string> trainings(const std::string& directory) {
       found.push_back(entry->path().string());
     }
   }
-  if (error) throw Error(ErrorKind::kInput, fmt::format("{}: {}", directory, error.message()));
+  if (error) throw input_error("{}: {}", directory, error.message());
   if (found.empty()) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: no training in it; expected a directory that rankfall train wrote "
-                                               "(config.json, model.safetensors, task.safetensors)",
-                                               directory));
+    throw input_error(
+        "{}: no training in it; expected a directory that rankfall train wrote "
+        "(config.json, model.safetensors, task.safetensors)",
+        directory);
   }
   // seed-2 before seed-10
   std::ranges::sort(found, [](const std::string& a, const std::string& b) {
@@ -307,13 +302,8 @@ class Rows {
 
  private:
   Row& row(const std::string& metric, const Key& key) {
-    Row& out = result_.rows.emplace_back();
-    out.model = model_;
-    out.metric = metric;
-    out.kind = key.kind;
-    out.length = key.length;
-    out.k = key.set;
-    return out;
+    return result_.rows.emplace_back(
+        Row{.model = model_, .metric = metric, .length = key.length, .kind = key.kind, .k = key.set});
   }
 
   void put(const std::string& metric, const Key& key, const Statistics& statistics, Index number) {
@@ -331,7 +321,7 @@ class Rows {
 }  // namespace
 
 Result effectiveness(std::span<const std::string> directories, const EffectivenessOptions& options) {
-  if (options.n_draws < 1) throw Error(ErrorKind::kUsage, "no draws; expected at least 1");
+  if (options.n_draws < 1) throw usage_error("no draws; expected at least 1");
   std::vector<std::vector<std::string>> groups;
   double n_all = 0;
   for (const std::string& directory : directories) {
@@ -350,13 +340,13 @@ Result effectiveness(std::span<const std::string> directories, const Effectivene
       if (i == 0) first = model.network.sizes;
       const Sizes& sizes = model.network.sizes;
       if (sizes.n_blocks != first.n_blocks || sizes.n_heads != first.n_heads || sizes.vocab != first.vocab) {
-        throw Error(ErrorKind::kUsage,
-                    fmt::format("{} and {}: different networks or tasks; trainings of one directory are "
-                                "averaged",
-                                groups[g][0], groups[g][i]));
+        throw usage_error(
+            "{} and {}: different networks or tasks; trainings of one directory are "
+            "averaged",
+            groups[g][0], groups[g][i]);
       }
       TaskFile task = read_task(model);
-      if (options.n_samples && *options.n_samples < static_cast<Index>(task.samples.size())) {
+      if (options.n_samples && *options.n_samples < std::ssize(task.samples)) {
         task.samples.resize(static_cast<std::size_t>(*options.n_samples));
         task.labels.resize(task.samples.size());
       }

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
+#include "base/errors.h"
 #include "io/array_file.h"
 #include "io/dtype.h"
-#include <rankfall/error.h>
-#include <rankfall/sample.h>
 
 namespace rankfall {
 namespace {
@@ -19,14 +16,12 @@ std::vector<std::vector<std::int32_t>> labels_of(const ArrayFile& file, const ch
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Array array = arrays[i];
     if (!is_integer(array.dtype)) {
-      throw Error(ErrorKind::kInput, fmt::format("{}: '{}' of type {}, expected whole numbers", file.where(), name,
-                                                 dtype_name(array.dtype)));
+      throw input_error("{}: '{}' of type {}, expected whole numbers", file.where(), name, dtype_name(array.dtype));
     }
     auto& labels = out.emplace_back();
     for (const std::int64_t label : read_integers(array.dtype, array.bytes)) {
       if (label < -1 || label >= n_labels) {
-        throw Error(ErrorKind::kInput,
-                    fmt::format("{}: '{}' has {}, expected -1 to {}", file.where(), name, label, n_labels - 1));
+        throw input_error("{}: '{}' has {}, expected -1 to {}", file.where(), name, label, n_labels - 1);
       }
       labels.push_back(static_cast<std::int32_t>(label));
     }
@@ -37,32 +32,27 @@ std::vector<std::vector<std::int32_t>> labels_of(const ArrayFile& file, const ch
 }  // namespace
 
 TaskFile read_task(const Model& model) {
-  if (!model.network.head) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{}: has no task head; expected what rankfall train writes", model.name));
-  }
+  if (!model.network.head) throw usage_error("{}: has no task head; expected what rankfall train writes", model.name);
   const auto path = std::filesystem::path(model.directory) / "task.safetensors";
   const ArrayFile file(path);
   TaskFile task;
   task.labels = labels_of(file, "labels", model.network.head->n_out());
   task.train_labels = labels_of(file, "train.labels", model.network.head->n_out());
   if (task.labels.empty()) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("{}: no 'labels': this task has no right and wrong answers", path.string()));
+    throw usage_error("{}: no 'labels': this task has no right and wrong answers", path.string());
   }
   InputOptions input;
   (std::holds_alternative<TokenInput>(model.network.input.source) ? input.ids : input.features) = path.string();
   task.samples = open_inputs(model.network, input, 0).samples;
   if (task.samples.size() != task.labels.size()) {
-    throw Error(ErrorKind::kInput, fmt::format("{}: {} sequences, but labels of {}", path.string(), task.samples.size(),
-                                               task.labels.size()));
+    throw input_error("{}: {} sequences, but labels of {}", path.string(), task.samples.size(), task.labels.size());
   }
   for (std::size_t s = 0; s < task.samples.size(); ++s) {
     const Sample& sample = task.samples[s];
     auto& labels = task.labels[s];
-    if (static_cast<Index>(labels.size()) != sample.n_tokens()) {
-      throw Error(ErrorKind::kInput, fmt::format("{}: sequence {} has {} tokens and {} labels", path.string(), s,
-                                                 sample.n_tokens(), labels.size()));
+    if (std::ssize(labels) != sample.n_tokens()) {
+      throw input_error("{}: sequence {} has {} tokens and {} labels", path.string(), s, sample.n_tokens(),
+                        labels.size());
     }
     for (std::size_t t = 0; t < sample.valid.size(); ++t) {
       if (sample.valid[t] == 0) labels[t] = -1;
@@ -71,7 +61,7 @@ TaskFile read_task(const Model& model) {
   const bool any = std::ranges::any_of(task.labels, [](const auto& labels) {
     return std::ranges::any_of(labels, [](auto label) { return label >= 0; });
   });
-  if (!any) throw Error(ErrorKind::kInput, fmt::format("{}: no token has a label", path.string()));
+  if (!any) throw input_error("{}: no token has a label", path.string());
   return task;
 }
 

@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/machine.h"
+#include "base/mapped.h"
 #include "base/random.h"
 #include "engine/memory.h"
 #include "linalg/gemm.h"
@@ -19,10 +21,8 @@
 #include "studies/layer_costs/reference_layers.h"
 #include "studies/layer_costs/timing.h"
 #include "studies/provenance.h"
-#include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
-#include <rankfall/process.h>
 
 namespace rankfall {
 namespace {
@@ -46,37 +46,31 @@ struct Cost {
   Index n_steps = 0;
 };
 
-Error usage(const std::string& text) { return Error(ErrorKind::kUsage, "layer costs: " + text); }
-
 std::vector<AttentionChoice> choices_of(const LayerCostOptions& options) {
   if (!options.attention.empty()) return options.attention;
-  std::vector<AttentionChoice> choices;
-  for (const std::string& name : attention_names()) choices.push_back(attention_named(name));
-  return choices;
+  return mapped<AttentionChoice>(attention_names(), attention_named);
 }
 
 void check(const LayerCostOptions& options, const std::vector<AttentionChoice>& choices) {
   const bool ascending = std::ranges::adjacent_find(options.tokens, std::greater_equal()) == options.tokens.end();
   if (options.tokens.size() < 3 || !ascending || options.tokens[0] < 1) {
-    throw usage(fmt::format("lengths {}, expected at least three numbers of tokens, ascending",
-                            fmt::join(options.tokens, ",")));
+    throw usage_error("layer costs: lengths {}, expected at least three numbers of tokens, ascending",
+                      fmt::join(options.tokens, ","));
   }
   if (options.kernel < 1 || options.kernel > 1024) {
-    throw usage(fmt::format("a kernel of {} tokens, expected 1 to 1024", options.kernel));
+    throw usage_error("layer costs: a kernel of {} tokens, expected 1 to 1024", options.kernel);
   }
-  if (options.n_rounds < 1) throw usage(fmt::format("{} rounds, expected at least 1", options.n_rounds));
+  if (options.n_rounds < 1) throw usage_error("layer costs: {} rounds, expected at least 1", options.n_rounds);
   std::set<std::string> names = {kProjections, "lstm", "convolution"};
   for (const AttentionChoice& choice : choices) {
-    if (!names.insert(choice.name).second) throw usage(fmt::format("attention {} is given twice", choice.name));
+    if (!names.insert(choice.name).second) throw usage_error("layer costs: attention {} is given twice", choice.name);
   }
 }
 
 // Throws if the longest sample does not fit. Beside a forward pass: all inputs, the LSTM's 4 n d, the weights of all
 // other layers.
 void check_room(const LayerCostOptions& options, const Network& network) {
-  MemoryPlan plan;
-  plan.n_tokens = options.tokens.back();
-  plan.precision = options.precision;
+  MemoryPlan plan{.n_tokens = options.tokens.back(), .precision = options.precision};
   const auto d = static_cast<double>(options.d_model);
   const auto n = static_cast<double>(plan.n_tokens);
   const double scalar = options.precision == Precision::kF32 ? sizeof(float) : sizeof(double);
@@ -91,12 +85,12 @@ std::string spec_of(const LayerCostOptions& options) {
                      options.n_heads, options.d_model);
 }
 
-template <class T, class Run>
-Layer reference_layer(std::string name, std::string time, const Run& run) {
-  return {std::move(name), false, std::move(time), "O(n d)", [run](const Sample& sample) {
+template <class T>
+Layer reference_layer(std::string name, std::string time, const auto& reference) {
+  return {std::move(name), false, std::move(time), "O(n d)", [reference](const Sample& sample) {
             const BlasThreads one_blas_thread(1);
             const Matrix<T> x = std::get<HiddenState>(sample.content).values.cast<T>();
-            return run(x).n_steps;
+            return reference.run(x).n_steps;
           }};
 }
 
@@ -111,8 +105,8 @@ std::vector<Layer> make_layers(const LayerCostOptions& options, const std::vecto
     layer.name = choice.name;
     layer.is_attention = true;
     const auto& attention = std::get<Attention>(network.layers[0].f);
-    const AttentionKind::Theory theory = kind_of(attention.weights, attention.mask).theory(attention.mask);
-    layer.time = theory.time;
+    const AttentionKind::Theory& theory = kind_of(attention.weights, attention.mask).theory;
+    layer.time = attention.mask.global > 0 && theory.time_with_global ? theory.time_with_global : theory.time;
     layer.memory = theory.memory;
     layer.run = [network, weights = model.weights](const Sample& sample) -> Index {
       forward<T>(network, *weights, std::span(&sample, 1), {});
@@ -120,14 +114,9 @@ std::vector<Layer> make_layers(const LayerCostOptions& options, const std::vecto
     };
   }
   const Index d = options.d_model;
-  layers.push_back(
-      reference_layer<T>(kProjections, "O(n d^2)",
-                         [w = draw_projections<T>(d, kSeed)](const Matrix<T>& x) { return run_projections<T>(w, x); }));
-  layers.push_back(reference_layer<T>("lstm", "O(n d^2), n steps",
-                                      [w = draw_lstm<T>(d, kSeed)](const Matrix<T>& x) { return run_lstm<T>(w, x); }));
-  layers.push_back(reference_layer<T>(
-      "convolution", "O(k n d^2)",
-      [w = draw_convolution<T>(d, options.kernel, kSeed)](const Matrix<T>& x) { return run_convolution<T>(w, x); }));
+  layers.push_back(reference_layer<T>(kProjections, "O(n d^2)", ProjectionLayer<T>(d, kSeed)));
+  layers.push_back(reference_layer<T>("lstm", "O(n d^2), n steps", LstmLayer<T>(d, kSeed)));
+  layers.push_back(reference_layer<T>("convolution", "O(k n d^2)", ConvolutionLayer<T>(d, options.kernel, kSeed)));
   return layers;
 }
 
@@ -136,7 +125,7 @@ Sample input_of(Index n_tokens, Index d) {
   Matrix<float> values(n_tokens, d);
   fill_normal(random_key(kSeed, "layer costs"), 0, std::span(values.data(), static_cast<std::size_t>(values.size())),
               1);
-  return {HiddenState{values.cast<double>()}, {}, {}};
+  return {HiddenState{values.cast<double>()}};
 }
 
 void call(const Layer& layer, const Sample& sample, Cost& cost) {
@@ -158,7 +147,7 @@ void call(const Layer& layer, const Sample& sample, Cost& cost) {
 bool is_enough(const Cost& cost, Index n_rounds) {
   constexpr double kLeast = 0.05;  // seconds
   constexpr double kMost = 1;
-  const bool all = static_cast<Index>(cost.seconds.size()) >= n_rounds && cost.spent >= kLeast;
+  const bool all = std::ssize(cost.seconds) >= n_rounds && cost.spent >= kLeast;
   return all || cost.spent >= kMost;
 }
 
@@ -218,7 +207,7 @@ class CostRows {
       mixing_seconds.push_back(rest > 0 ? std::optional(rest) : std::nullopt);
       mixing_gflop.emplace_back(cost.gflop - projections[i].gflop);
       say(layer, "layer.seconds", i, seconds[i]);
-      rows_.back().n = static_cast<Index>(cost.seconds.size());
+      rows_.back().n = std::ssize(cost.seconds);
       say(layer, "layer.memory_mb", i, memory[i]);
       say(layer, "layer.gflop", i, gflop[i]);
       say(layer, "layer.sequential", i, static_cast<double>(cost.n_steps));
@@ -236,12 +225,8 @@ class CostRows {
 
  private:
   Row& row(const Layer& layer, const char* metric, double value) {
-    Row& row = rows_.emplace_back();
-    row.model = fmt::format("d={} H={}", options_.d_model, options_.n_heads);
-    row.variant = layer.name;
-    row.metric = metric;
-    row.mean = value;
-    return row;
+    std::string model = fmt::format("d={} H={}", options_.d_model, options_.n_heads);
+    return rows_.emplace_back(Row{.model = std::move(model), .variant = layer.name, .metric = metric, .mean = value});
   }
 
   void say(const Layer& layer, const char* metric, std::size_t length, std::optional<double> value) {

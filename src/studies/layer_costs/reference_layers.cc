@@ -34,7 +34,7 @@ VectorView<T> view(const RowVector<T>& b) {
 
 // Channels first.. of step t, from the row of z and from h_(t-1) (empty: zero) to c and the row of y.
 template <class T>
-void lstm_channels(const LstmWeights<T>& w, Index first, Index width, const RowVectorRef<T>& before,
+void lstm_channels(const LstmLayer<T>& w, Index first, Index width, const RowVectorRef<T>& before,
                    Eigen::Ref<RowVector<T>> z, Eigen::Ref<RowVector<T>> c, Eigen::Ref<RowVector<T>> y) {
   const Index d = c.size();
   const auto part = [&](Index gate) { return z.segment(gate * d + first, width); };
@@ -54,53 +54,53 @@ void lstm_channels(const LstmWeights<T>& w, Index first, Index width, const RowV
 }  // namespace
 
 template <class T>
-ProjectionWeights<T> draw_projections(Index d, std::uint64_t seed) {
-  return {drawn<T>("projections.q", seed, d, d, d), drawn<T>("projections.k", seed, d, d, d),
-          drawn<T>("projections.v", seed, d, d, d), drawn<T>("projections.o", seed, d, d, d), RowVector<T>::Zero(d)};
-}
+ProjectionLayer<T>::ProjectionLayer(Index d, std::uint64_t seed)
+    : q(drawn<T>("projections.q", seed, d, d, d)),
+      k(drawn<T>("projections.k", seed, d, d, d)),
+      v(drawn<T>("projections.v", seed, d, d, d)),
+      o(drawn<T>("projections.o", seed, d, d, d)),
+      bias(RowVector<T>::Zero(d)) {}
 
 template <class T>
-LstmWeights<T> draw_lstm(Index d, std::uint64_t seed) {
-  return {drawn<T>("lstm.input", seed, 4 * d, d, d), drawn<T>("lstm.recurrent", seed, 4 * d, d, d),
-          drawn<T>("lstm.bias", seed, 1, 4 * d, d)};
-}
+LstmLayer<T>::LstmLayer(Index d, std::uint64_t seed)
+    : input(drawn<T>("lstm.input", seed, 4 * d, d, d)),
+      recurrent(drawn<T>("lstm.recurrent", seed, 4 * d, d, d)),
+      bias(drawn<T>("lstm.bias", seed, 1, 4 * d, d)) {}
 
 template <class T>
-ConvolutionWeights<T> draw_convolution(Index d, Index kernel, std::uint64_t seed) {
-  ConvolutionWeights<T> w;
+ConvolutionLayer<T>::ConvolutionLayer(Index d, Index kernel, std::uint64_t seed)
+    : bias(drawn<T>("convolution.bias", seed, 1, d, kernel * d)) {
   for (Index j = 0; j < kernel; ++j) {
-    w.taps.push_back(drawn<T>(fmt::format("convolution.{}", j), seed, d, d, kernel * d));
+    taps.push_back(drawn<T>(fmt::format("convolution.{}", j), seed, d, d, kernel * d));
   }
-  w.bias = drawn<T>("convolution.bias", seed, 1, d, kernel * d);
-  return w;
 }
 
 // Queries, keys and values share one loop, as in attention: few panels would leave threads idle.
 template <class T>
-LayerOutput<T> run_projections(const ProjectionWeights<T>& w, const MatrixRef<T>& x) {
-  const std::array maps = {&w.q, &w.k, &w.v};
+LayerOutput<T> ProjectionLayer<T>::run(const MatrixRef<T>& x) const {
+  const std::array maps = {&q, &k, &v};
   std::array<Matrix<T>, 3> parts;
-  for (Matrix<T>& part : parts) part.resize(x.rows(), w.q.rows());
-  const Index panels = n_panels(w.q.rows());
+  for (Matrix<T>& part : parts) part.resize(x.rows(), q.rows());
+  const Index panels = n_panels(q.rows());
   parallel_for(3 * panels, [&](Index i) {
     const auto which = static_cast<std::size_t>(i / panels);
-    linear_panel<T>(x, view(*maps.at(which)), view(w.bias), i % panels, parts.at(which));
+    linear_panel<T>(x, view(*maps.at(which)), view(bias), i % panels, parts.at(which));
   });
-  return {linear<T>(parts[2], view(w.o), view(w.bias))};
+  return {linear<T>(parts[2], view(o), view(bias))};
 }
 
 template <class T>
-LayerOutput<T> run_lstm(const LstmWeights<T>& w, const MatrixRef<T>& x) {
+LayerOutput<T> LstmLayer<T>::run(const MatrixRef<T>& x) const {
   const Index n = x.rows();
-  const Index d = w.recurrent.cols();
-  Matrix<T> z = linear<T>(x, view(w.input), view(w.bias));
+  const Index d = recurrent.cols();
+  Matrix<T> z = linear<T>(x, view(input), view(bias));
   RowVector<T> c = RowVector<T>::Zero(d);
   LayerOutput<T> out{Matrix<T>(n, d), 0};
   for (; out.n_steps < n; ++out.n_steps) {
     const Index t = out.n_steps;
     parallel_for(n_panels(d), [&](Index panel) {
       const Index first = panel * kPanelColumns;
-      lstm_channels<T>(w, first, std::min(kPanelColumns, d - first),
+      lstm_channels<T>(*this, first, std::min(kPanelColumns, d - first),
                        out.y.row(std::max<Index>(t - 1, 0)).head(t > 0 ? d : 0), z.row(t), c, out.y.row(t));
     });
   }
@@ -108,39 +108,33 @@ LayerOutput<T> run_lstm(const LstmWeights<T>& w, const MatrixRef<T>& x) {
 }
 
 template <class T>
-LayerOutput<T> run_convolution(const ConvolutionWeights<T>& w, const MatrixRef<T>& x) {
+LayerOutput<T> ConvolutionLayer<T>::run(const MatrixRef<T>& x) const {
   const Index n = x.rows();
-  const Index d = w.bias.size();
-  const Index kernel = static_cast<Index>(w.taps.size());
+  const Index d = bias.size();
+  const Index kernel = std::ssize(taps);
   LayerOutput<T> out{Matrix<T>(n, d), 1};
   parallel_for(n_panels(d), [&](Index panel) {
     const Index first = panel * kPanelColumns;
     const Index width = std::min(kPanelColumns, d - first);
     auto columns = out.y.middleCols(first, width);
-    columns.rowwise() = w.bias.segment(first, width);
+    columns.rowwise() = bias.segment(first, width);
     for (Index j = 0; j < kernel; ++j) {
       const Index shift = j - (kernel - 1) / 2;
       const Index rows = n - std::abs(shift);  // that have a token there
       if (rows <= 0) continue;
       gemm<T>(false, true, T(1), x.middleRows(std::max<Index>(shift, 0), rows),
-              w.taps[static_cast<std::size_t>(j)].middleRows(first, width), T(1),
+              taps[static_cast<std::size_t>(j)].middleRows(first, width), T(1),
               columns.middleRows(std::max<Index>(-shift, 0), rows));
     }
   });
   return out;
 }
 
-template ProjectionWeights<float> draw_projections(Index, std::uint64_t);
-template ProjectionWeights<double> draw_projections(Index, std::uint64_t);
-template LstmWeights<float> draw_lstm(Index, std::uint64_t);
-template LstmWeights<double> draw_lstm(Index, std::uint64_t);
-template ConvolutionWeights<float> draw_convolution(Index, Index, std::uint64_t);
-template ConvolutionWeights<double> draw_convolution(Index, Index, std::uint64_t);
-template LayerOutput<float> run_projections(const ProjectionWeights<float>&, const MatrixRef<float>&);
-template LayerOutput<double> run_projections(const ProjectionWeights<double>&, const MatrixRef<double>&);
-template LayerOutput<float> run_lstm(const LstmWeights<float>&, const MatrixRef<float>&);
-template LayerOutput<double> run_lstm(const LstmWeights<double>&, const MatrixRef<double>&);
-template LayerOutput<float> run_convolution(const ConvolutionWeights<float>&, const MatrixRef<float>&);
-template LayerOutput<double> run_convolution(const ConvolutionWeights<double>&, const MatrixRef<double>&);
+template struct ProjectionLayer<float>;
+template struct ProjectionLayer<double>;
+template struct LstmLayer<float>;
+template struct LstmLayer<double>;
+template struct ConvolutionLayer<float>;
+template struct ConvolutionLayer<double>;
 
 }  // namespace rankfall

@@ -1,39 +1,35 @@
 #include <algorithm>
 #include <iterator>
 
-#include <fmt/format.h>
-
+#include "base/errors.h"
 #include "result/manifest.h"
 #include "studies/driver.h"
 #include "studies/lowrank/lowrank_parts.h"
-#include "studies/lowrank/sketches.h"
 #include "studies/part_of.h"
-#include <rankfall/error.h>
 #include <rankfall/lowrank.h>
 
 namespace rankfall {
 namespace {
 
 void check_options(const LowrankOptions& options) {
-  const auto refuse = [](const std::string& text) { throw Error(ErrorKind::kUsage, text); };
   for (const double eps : options.eps) {
-    if (!(eps > 0 && eps < 1)) refuse(fmt::format("eps = {} of numerical ranks, expected between 0 and 1", eps));
+    if (!(eps > 0 && eps < 1)) throw usage_error("eps = {} of numerical ranks, expected between 0 and 1", eps);
   }
   if (!(options.sketch_eps > 0 && options.sketch_eps < 1)) {
-    refuse(fmt::format("eps = {} of Johnson-Lindenstrauss, expected between 0 and 1", options.sketch_eps));
+    throw usage_error("eps = {} of Johnson-Lindenstrauss, expected between 0 and 1", options.sketch_eps);
   }
   if (!(options.failure > 0 && options.failure < 1)) {
-    refuse(fmt::format("a failure rate of {}, expected between 0 and 1", options.failure));
+    throw usage_error("a failure rate of {}, expected between 0 and 1", options.failure);
   }
-  if (options.n_trials < 1) refuse(fmt::format("{} draws, expected at least 1", options.n_trials));
-  if ((options.scaling || options.sketches) && options.lengths.empty()) refuse("no lengths given");
+  if (options.n_trials < 1) throw usage_error("{} draws, expected at least 1", options.n_trials);
+  if ((options.scaling || options.sketches) && options.lengths.empty()) throw usage_error("no lengths given");
   constexpr std::size_t kMostLengths = 64;
   if (options.lengths.size() > kMostLengths) {
-    refuse(fmt::format("{} lengths, expected {} at most", options.lengths.size(), kMostLengths));
+    throw usage_error("{} lengths, expected {} at most", options.lengths.size(), kMostLengths);
   }
   for (std::size_t i = 0; i < options.lengths.size(); ++i) {
-    if (options.lengths[i] < 2) refuse(fmt::format("a length of {} tokens, expected at least 2", options.lengths[i]));
-    if (i > 0 && options.lengths[i] <= options.lengths[i - 1]) refuse("lengths must ascend");
+    if (options.lengths[i] < 2) throw usage_error("a length of {} tokens, expected at least 2", options.lengths[i]);
+    if (i > 0 && options.lengths[i] <= options.lengths[i - 1]) throw usage_error("lengths must ascend");
   }
 }
 
@@ -45,8 +41,7 @@ void check_network(const LowrankOptions& options, const Model& model, const Netw
   if (!needs_lengths(options)) return;
   check_memory(network, {.n_tokens = options.lengths.back(), .whole_attention = true, .drawn = model.drawn});
   if (options.block < 0 || options.block >= network.sizes.n_blocks) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("block {}; {} has blocks 0 to {}", options.block, model.name, network.sizes.n_blocks - 1));
+    throw usage_error("block {}; {} has blocks 0 to {}", options.block, model.name, network.sizes.n_blocks - 1);
   }
 }
 

@@ -7,10 +7,10 @@
 #include "network/seen_keys.h"
 #include "result/statistics.h"
 #include "studies/lowrank/lowrank_parts.h"
-#include "studies/measure/metrics.h"
 #include "studies/part_of.h"
 #include <rankfall/error.h>
 #include <rankfall/forward.h>
+#include <rankfall/measure.h>
 
 namespace rankfall {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::size_t kTogether = 8;  // samples whose states are kept at a time
 double products_per_query(const Attention& attention, const Sample& sample) {
   const Index n = sample.n_tokens();
   const std::vector<Index> tokens = valid_rows(n, sample.valid);
-  const auto n_valid = static_cast<Index>(tokens.size());
+  const auto n_valid = std::ssize(tokens);
   if (const AttentionKind& kind = kind_of(attention.weights); kind.is_low_rank) {
     return static_cast<double>((kind.products ? kind.products : kind.thin_width)(attention.weights, n_valid));
   }
@@ -161,30 +161,22 @@ std::vector<Row> kind_rows(const LowrankJob& job, const Progress& progress) {
 
   std::vector<Row> rows;
   for (const Kind& kind : kinds) {
-    Row row = metric_row("state.distance");
-    row.variant = job.variant.name == "full" ? kind.choice.name : job.variant.name + " " + kind.choice.name;
+    const auto add = [&](const char* metric, std::optional<std::size_t> state = {}) -> Row& {
+      std::string variant = job.variant.name == "full" ? kind.choice.name : job.variant.name + " " + kind.choice.name;
+      return rows.emplace_back(Row{.variant = std::move(variant), .layer = state, .metric = metric});
+    };
     if (!kind.refused.empty()) {
-      row.status = Status::kRefused;
-      row.verdict = kind.refused;
-      rows.push_back(std::move(row));
+      set_status(add("state.distance"), Status::kRefused, kind.refused);
       continue;
     }
     Statistics products;
     for (const Sample& sample : job.samples) products.add(products_per_query(kind.network, sample));
-    row.metric = "state.products";
-    set(row, products);
-    rows.push_back(row);
+    set(add("state.products"), products);
     for (std::size_t state = 0; state < n_states; ++state) {
-      row.layer = static_cast<Index>(state);
-      row.metric = "state.distance";
-      set(row, kind.all[state]);
-      rows.push_back(row);
-      row.metric = "state.distance.residual";
-      set(row, kind.residual[state]);
-      if (kind.residual[state].n() == 0) set_rounding_floor(row);
-      rows.push_back(row);
-      row.status = Status::kNone;
-      row.verdict = {};
+      set(add("state.distance", state), kind.all[state]);
+      Row& residual = add("state.distance.residual", state);
+      set(residual, kind.residual[state]);
+      if (kind.residual[state].n() == 0) set_rounding_floor(residual);
     }
   }
   return rows;

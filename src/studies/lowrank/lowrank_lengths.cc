@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -6,7 +5,6 @@
 
 #include "result/statistics.h"
 #include "studies/lowrank/lowrank_parts.h"
-#include "studies/lowrank/sketches.h"
 #include "studies/part_of.h"
 #include <rankfall/forward.h>
 
@@ -49,7 +47,7 @@ class LengthObserver final : public Observer<double> {
       found.logit_std = logit_std(p);
     }
     if (!job_.options.sketches) return;
-    const Index n_heads = static_cast<Index>(out_.heads.size());
+    const Index n_heads = std::ssize(out_.heads);
     const Index n_draws = (job_.options.n_trials + n_heads - 1) / n_heads;
     const Index d_head = values_.cols() / n_kv_heads();
     const Index first = head * n_kv_heads() / n_heads * d_head;
@@ -106,8 +104,7 @@ std::vector<AtLength> look_at_lengths(const LowrankJob& job, const Matrix<double
   for (const Index n : job.options.lengths) total += static_cast<double>(n) * static_cast<double>(n);
   for (const Index n : job.options.lengths) {
     if (n > states.rows()) break;
-    Sample sample;
-    sample.content = HiddenState{states.topRows(n)};
+    const Sample sample{HiddenState{states.topRows(n)}};
     LengthObserver observer(job, n, found.emplace_back());
     Observer<double>* watch = &observer;
     const double work = static_cast<double>(n) * static_cast<double>(n);

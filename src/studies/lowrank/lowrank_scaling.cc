@@ -50,9 +50,7 @@ double second_value(const MatrixRef<double>& p, std::uint64_t seed) {
 Row fitted_row(const char* metric, const std::string& kind, const std::vector<double>& log_n,
                const std::vector<double>& log_value) {
   const LineFit fit = fit_line(log_n, log_value);
-  Row row = metric_row(metric);
-  row.kind = kind;
-  row.n = fit.n;
+  Row row{.metric = metric, .n = fit.n, .kind = kind};
   if (fit.n >= 2) row.mean = fit.slope;
   if (fit.n >= 3) row.std = fit.slope_error;
   return row;
@@ -63,12 +61,7 @@ std::vector<Row> scaling_rows(const LowrankJob& job, std::span<const AtLength> l
   std::vector<Row> rows;
   std::vector<double> log_n, log_model, log_independent;
   const auto add_row = [&](const char* metric, const char* kind, Index n, const Statistics& statistics) {
-    Row row = metric_row(metric);
-    row.layer = job.options.block;
-    row.kind = kind;
-    row.tokens = n;
-    set(row, statistics);
-    rows.push_back(std::move(row));
+    set(rows.emplace_back(Row{.layer = job.options.block, .metric = metric, .kind = kind, .tokens = n}), statistics);
   };
   for (const AtLength& at : lengths) {
     Statistics sigma2, deviation, independent;

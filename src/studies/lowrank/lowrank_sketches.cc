@@ -4,9 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "base/mapped.h"
 #include "result/line_fit.h"
+#include "result/statistics.h"
 #include "studies/lowrank/lowrank_parts.h"
-#include "studies/lowrank/sketches.h"
 
 namespace rankfall {
 namespace {
@@ -59,10 +60,7 @@ std::string growth_words(const std::vector<double>& n, const std::vector<double>
   const Law* best = nullptr;
   double best_r2 = 0;
   for (const Law& law : kLaws) {
-    std::vector<double> x;
-    x.reserve(n.size());
-    for (const double value : n) x.push_back(law.of(value));
-    const LineFit fit = fit_line(x, k);
+    const LineFit fit = fit_line(mapped<double>(n, law.of), k);
     if (fit.slope > 0 && fit.r2 > best_r2) {
       best_r2 = fit.r2;
       best = &law;
@@ -91,24 +89,16 @@ std::string statement(const LowrankJob& job, const AtLength& at) {
       rate(1, SketchClaim::kNorms), rate(2, SketchClaim::kNorms));
 }
 
-void no_saving(Row& row) {
-  row.status = Status::kNoSaving;
-  row.verdict = "k >= n";
-}
-
 }  // namespace
 
 std::vector<Row> sketch_rows(const LowrankJob& job, std::span<const AtLength> lengths) {
   const double eps = job.options.sketch_eps;
   std::vector<Row> rows;
   const auto row_at = [&](const char* metric, Index n) {
-    Row row = metric_row(metric);
-    row.layer = job.options.block;
-    row.tokens = n;
-    return row;
+    return Row{.layer = job.options.block, .metric = metric, .tokens = n};
   };
   const auto compare = [](Row& row, Index n) {
-    if (row.mean && *row.mean >= static_cast<double>(n)) no_saving(row);
+    if (row.mean && *row.mean >= static_cast<double>(n)) set_status(row, Status::kNoSaving, "k >= n");
   };
   for (const AtLength& at : lengths) {
     Row row = row_at("jl.k_claimed", at.n_tokens);
@@ -134,12 +124,12 @@ std::vector<Row> sketch_rows(const LowrankJob& job, std::span<const AtLength> le
             row.k = k;
             row.mean = value;
             row.n = rate.n;
-            if (k >= at.n_tokens) no_saving(row);
+            if (k >= at.n_tokens) set_status(row, Status::kNoSaving, "k >= n");
             add_row(std::move(row));
           }
         }
         Row needed = row_at("jl.k_needed", at.n_tokens);
-        needed.n = static_cast<Index>(draws.size());
+        needed.n = std::ssize(draws);
         const auto k = smallest_k(draws, claim.claim, eps, job.options.failure, kMost * at.n_tokens);
         if (k) {
           needed.mean = static_cast<double>(*k);

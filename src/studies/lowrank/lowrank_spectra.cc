@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 
@@ -37,14 +36,14 @@ struct Spectrum {
 
 Spectrum spectrum_of(const MatrixRef<double>& whole, std::span<const std::uint8_t> valid, std::uint64_t seed) {
   const std::vector<Index> tokens = valid_rows(whole.rows(), valid);
-  const auto n = static_cast<Index>(tokens.size());
+  const auto n = std::ssize(tokens);
   Matrix<double> p;
   if (n < whole.rows()) {
     p = whole(tokens, tokens);
   }
   const MatrixRef<double> seen = n < whole.rows() ? MatrixRef<double>(p) : whole;
   Spectrum out;
-  for (Index i = 0; i < n; ++i) out.entropy += row_entropy<double>(seen.row(i)) / static_cast<double>(n);
+  for (Index i = 0; i < n; ++i) out.entropy += row_entropy(seen.row(i)) / static_cast<double>(n);
   out.frobenius2 = seen.squaredNorm();
   if (n <= kAllBelow) {
     out.values = singular_values<double>(seen);
@@ -94,17 +93,10 @@ class HeadRows {
   }
   void write(Index block, Index head, std::vector<Row>& rows) const {
     for (const Cell& cell : cells_) {
-      Row row = metric_row(std::get<0>(cell.key));
-      row.kind = std::get<1>(cell.key);
-      row.k = std::get<2>(cell.key);
-      row.layer = block;
-      row.head = head;
+      const auto& [metric, kind, k] = cell.key;
+      Row& row = rows.emplace_back(Row{.layer = block, .head = head, .metric = metric, .kind = kind, .k = k});
       set(row, cell.statistics);
-      if (cell.at_least) {
-        row.status = Status::kAtLeast;
-        row.verdict = "at least";
-      }
-      rows.push_back(std::move(row));
+      if (cell.at_least) set_status(row, Status::kAtLeast, "at least");
     }
   }
 
@@ -135,7 +127,7 @@ void add_spectrum(const Spectrum& s, const LowrankOptions& options, HeadRows& ro
     rows.add("attention.rank.numerical", fmt::format("eps={}", eps), std::nullopt, static_cast<double>(count),
              s.rest && *s.rest > eps * sigma1);
   }
-  const std::vector<Index> ranks = ranks_up_to(static_cast<Index>(s.values.size()));
+  const std::vector<Index> ranks = ranks_up_to(std::ssize(s.values));
   for (const Index k : ranks) rows.add("attention.singular", "", k, s.values[static_cast<std::size_t>(k - 1)]);
   double sum = 0;
   std::size_t summed = 0;

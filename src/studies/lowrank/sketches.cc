@@ -48,9 +48,8 @@ std::vector<SketchDraw> draw_sketches(const MatrixRef<double>& p, const SketchVe
     const Matrix<double> w = vectors(first, count);
     RANKFALL_DCHECK(w.rows() == count && w.cols() == n);
     const Matrix<double> g = normal_rows(key, first, count, n);
-    Matrix<double> pw(p.rows(), count), pg(p.rows(), count);
-    gemm<double>(false, true, 1, p, w, 0, pw);
-    gemm<double>(false, true, 1, p, g, 0, pg);
+    const Matrix<double> pw = product<double>(false, true, p, w);
+    const Matrix<double> pg = product<double>(false, true, p, g);
     for (Index t = 0; t < count; ++t) {
       const Column output = pw.col(t);
       SketchDraw draw;
@@ -83,10 +82,7 @@ SketchVectors mean_free_vectors(Index n, RandomKey key) {
 
 SketchVectors combined_columns(Matrix<double> m, RandomKey key) {
   return [m = std::move(m), key](Index first, Index count) {
-    const Matrix<double> a = normal_rows(key, first, count, m.cols());
-    Matrix<double> w(count, m.rows());
-    gemm<double>(false, true, 1, a, m, 0, w);
-    return w;
+    return product<double>(false, true, normal_rows(key, first, count, m.cols()), m);
   };
 }
 
@@ -100,7 +96,7 @@ double sketch_error2(const SketchDraw& draw, Index k) {
 
 FailureRate failure_rate(std::span<const SketchDraw> draws, SketchClaim claim, double eps, Index k) {
   FailureRate out;
-  out.n = static_cast<Index>(draws.size());
+  out.n = std::ssize(draws);
   if (out.n == 0) return out;
   using Binomial = boost::math::binomial_distribution<>;
   const auto trials = static_cast<double>(out.n);

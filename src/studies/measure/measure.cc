@@ -119,20 +119,11 @@ std::vector<Row> make_rows(std::span<const Cell> cells, double floor, const char
   rows.reserve(cells.size());
   const StateMeans means = state_means(cells);
   for (const Cell& cell : cells) {
-    Row row;
-    row.layer = cell.layer;
-    row.head = cell.head;
-    row.metric = all_metrics()[cell.metric].name;
-    row.mean = cell.statistics.mean();
-    row.std = cell.statistics.std();
-    row.n = cell.statistics.n();
-    row.kind = kind;
+    Row row{.layer = cell.layer, .head = cell.head, .metric = all_metrics()[cell.metric].name, .kind = kind};
+    set(row, cell.statistics);
     const Status status = cell_status(means, cell, floor);
     if (status == Status::kRoundingFloor) set_rounding_floor(row);
-    if (status == Status::kExactlyZero) {
-      row.status = status;
-      row.verdict = "exactly 0";
-    }
+    if (status == Status::kExactlyZero) set_status(row, status, "exactly 0");
     rows.push_back(std::move(row));
   }
   return rows;

@@ -5,12 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
+#include "base/mapped.h"
 #include "base/suggestion.h"
 #include "linalg/attention_measures.h"
 #include "linalg/minimiser.h"
 #include "linalg/norms.h"
 #include "linalg/spectra.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -117,13 +118,11 @@ std::vector<std::size_t> select_metrics(const std::vector<std::string>& asked) {
       }
     }
     if (known) continue;
-    std::vector<std::string> names;
-    for (const MetricName& metric : metric_names()) names.push_back(metric.name);
+    const auto names = mapped<std::string>(metric_names(), &MetricName::name);
     // Forty names bury the one that was meant: they are listed only where none is near.
     const std::string meant = did_you_mean(name, names);
-    throw Error(ErrorKind::kUsage,
-                fmt::format("unknown metric '{}'{}", name,
-                            meant.empty() ? fmt::format(", expected one of {}", fmt::join(names, ", ")) : meant));
+    throw usage_error("unknown metric '{}'{}", name,
+                      meant.empty() ? fmt::format(", expected one of {}", fmt::join(names, ", ")) : meant);
   }
   return {chosen.begin(), chosen.end()};
 }

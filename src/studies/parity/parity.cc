@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "base/parallel.h"
 #include "engine/memory.h"
 #include "input/inputs.h"
@@ -19,7 +20,6 @@
 #include "studies/error_summary.h"
 #include "studies/part_of.h"
 #include "studies/provenance.h"
-#include <rankfall/error.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
 #include <rankfall/variants.h>
@@ -30,16 +30,14 @@ namespace {
 constexpr std::string_view kHidden = "hidden_states";
 constexpr std::string_view kAttention = "attentions";
 
-Error input(const std::string& text) { return Error(ErrorKind::kInput, text); }
-
 // A reference tensor [..., rows, cols] whose leading indices are one number.
 class Reference {
  public:
   Reference(const SafetensorsFile& file, const TensorInfo& tensor, const std::vector<Index>& expected)
       : where_(file.where()), tensor_(tensor) {
     if (tensor.shape != expected) {
-      throw input(fmt::format("{}: tensor {} is {}, expected {}", where_, in_quotes(tensor.name),
-                              shape_text(tensor.shape), shape_text(expected)));
+      throw input_error("{}: tensor {} is {}, expected {}", where_, in_quotes(tensor.name), shape_text(tensor.shape),
+                        shape_text(expected));
     }
     file.at(tensor.name);  // says if its type is unknown
     const Index n_matrices = tensor.size() / (rows() * cols());
@@ -80,8 +78,8 @@ class Reference {
       read((matrix * rows() + r) * cols(), row);
       for (const double value : row) {
         if (!std::isfinite(value)) {
-          throw input(fmt::format("{}: tensor {} has an entry {}, expected finite numbers", where_,
-                                  in_quotes(tensor_.name), value));
+          throw input_error("{}: tensor {} has an entry {}, expected finite numbers", where_, in_quotes(tensor_.name),
+                            value);
         }
         top = std::max(top, std::abs(value));
       }
@@ -147,7 +145,7 @@ Errors compare(const Network& network, const WeightSource& weights, std::span<co
                const Reference& hidden, const Reference* attention, const Progress& progress) {
   std::vector<std::unique_ptr<ParityObserver<T>>> observers;
   std::vector<Observer<T>*> pointers;
-  const Index n_samples = static_cast<Index>(samples.size());
+  const Index n_samples = std::ssize(samples);
   for (Index s = 0; s < n_samples; ++s) {
     observers.push_back(std::make_unique<ParityObserver<T>>(hidden, attention, samples[static_cast<std::size_t>(s)], s,
                                                             n_samples, network.sizes));
@@ -164,14 +162,12 @@ Errors compare(const Network& network, const WeightSource& weights, std::span<co
 
 void add_rows(Result& result, const Row& labels, std::string_view what, const ErrorSummary& errors) {
   if (errors.n() == 0) return;
-  Row row = labels;
-  row.n = errors.n();
-  row.metric = fmt::format("parity.{}.max", what);
-  row.mean = errors.largest();
-  result.rows.push_back(row);
-  row.metric = fmt::format("parity.{}.median", what);
-  row.mean = errors.median();
-  result.rows.push_back(row);
+  for (const auto& [name, value] : {std::pair("max", errors.largest()), std::pair("median", errors.median())}) {
+    Row& row = result.rows.emplace_back(labels);
+    row.metric = fmt::format("parity.{}.{}", what, name);
+    row.mean = value;
+    row.n = errors.n();
+  }
 }
 
 // The variant that `NAME/hidden_states` was made with: our names, or no_PART for a removed part, and a kind of
@@ -186,10 +182,8 @@ Variant variant_of(const std::string& name) {
     return variant;
   }
   if (!name.starts_with("-")) return variant_named(name);
-  std::string parts;
-  for (const char c : name) {
-    if (c != '-') parts += c;
-  }
+  std::string parts = name;
+  std::erase(parts, '-');
   return variant_without(parts);
 }
 
@@ -212,7 +206,7 @@ std::vector<std::string> captured_variants(const SafetensorsFile& file) {
 std::vector<std::pair<std::string, Variant>> variants_in(const SafetensorsFile& file) {
   const auto published = file.metadata().find("as_published");
   if (published != file.metadata().end() && published->second == "true") {
-    throw input(fmt::format("{}: captured as published, which parity does not run", file.where()));
+    throw input_error("{}: captured as published, which parity does not run", file.where());
   }
   std::vector<std::pair<std::string, Variant>> variants;
   for (const TensorInfo& tensor : file.tensors()) {
@@ -226,11 +220,11 @@ std::vector<std::pair<std::string, Variant>> variants_in(const SafetensorsFile& 
     try {
       variants.emplace_back(name, variant_of(variant));
     } catch (const Error&) {
-      throw input(fmt::format("{}: tensor {}: no variant is called {}", file.where(), in_quotes(tensor.name),
-                              in_quotes(variant)));
+      throw input_error("{}: tensor {}: no variant is called {}", file.where(), in_quotes(tensor.name),
+                        in_quotes(variant));
     }
   }
-  if (variants.empty()) throw input(fmt::format("{}: found no tensor 'hidden_states', expected one", file.where()));
+  if (variants.empty()) throw input_error("{}: found no tensor 'hidden_states', expected one", file.where());
   return variants;
 }
 
@@ -246,12 +240,10 @@ InputOptions input_beside(const std::filesystem::path& directory, InputOptions o
     if (file->find("hidden_states")) options.hidden = path.string();
     if (options.from_file()) return options;
   }
-  throw Error(
-      ErrorKind::kUsage,
-      fmt::format(
-          "{}: has no input.safetensors; give the reference's input (InputOptions::ids, InputOptions::hidden or "
-          "InputOptions::pixels)",
-          directory.string()));
+  throw usage_error(
+      "{}: has no input.safetensors; give the reference's input (InputOptions::ids, InputOptions::hidden or "
+      "InputOptions::pixels)",
+      directory.string());
 }
 
 void compare_model(const std::string& spec, const ParityOptions& options, Result& result, Provenance& provenance,
@@ -264,8 +256,8 @@ void compare_model(const std::string& spec, const ParityOptions& options, Result
   const auto variants = variants_in(*file);
   const TensorInfo& first = file->at(variants[0].first + std::string(kHidden));
   if (first.shape.size() != 4 || first.shape[1] < 1) {
-    throw input(fmt::format("{}: tensor {} is {}, expected [states, samples, tokens, width]", file->where(),
-                            in_quotes(first.name), shape_text(first.shape)));
+    throw input_error("{}: tensor {} is {}, expected [states, samples, tokens, width]", file->where(),
+                      in_quotes(first.name), shape_text(first.shape));
   }
   if (!input_options.n_samples) input_options.n_samples = first.shape[1];
   const Inputs inputs = open_inputs(model.network, input_for(model, input_options), 0);
@@ -280,9 +272,7 @@ void compare_model(const std::string& spec, const ParityOptions& options, Result
   const double n_jobs = static_cast<double>(options.precisions.size() * variants.size());
   double job = 0;
   for (const Precision precision : options.precisions) {
-    Row labels;
-    labels.model = spec;
-    labels.kind = precision == Precision::kF32 ? "f32" : "f64";
+    Row labels{.model = spec, .kind = precision == Precision::kF32 ? "f32" : "f64"};
     Errors all;
     for (const auto& [prefix, variant] : variants) {
       const Reference hidden(*file, file->at(prefix + std::string(kHidden)),
@@ -311,7 +301,7 @@ void compare_model(const std::string& spec, const ParityOptions& options, Result
 }  // namespace
 
 Result parity(std::span<const std::string> models, const ParityOptions& options) {
-  if (models.empty()) throw Error(ErrorKind::kUsage, "no model given");
+  if (models.empty()) throw usage_error("no model given");
   Result result{"parity", base_manifest(), {}};
   add_blas(result.manifest);
   Provenance provenance;

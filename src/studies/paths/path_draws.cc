@@ -28,7 +28,7 @@ std::vector<Index> possible_lengths(const Network& network) {
   const auto all = attentions(network);
   const auto fixed = std::ranges::count_if(all, [](const SubLayer* layer) { return layer->skip == 0; });
   std::vector<Index> lengths;
-  for (auto k = static_cast<Index>(fixed); k <= static_cast<Index>(all.size()); ++k) lengths.push_back(k);
+  for (auto k = static_cast<Index>(fixed); k <= std::ssize(all); ++k) lengths.push_back(k);
   return lengths;
 }
 
@@ -51,7 +51,7 @@ std::vector<DrawnPath> draw_paths(const Network& network, std::uint64_t seed, In
     std::vector<std::size_t> used;
     for (std::size_t i = 0; i < all.size(); ++i) (all[i]->skip == 0 ? used : free).push_back(i);
     // The first places of a random order (Fisher and Yates).
-    for (std::size_t i = 0; static_cast<Index>(used.size()) < length; ++i) {
+    for (std::size_t i = 0; std::ssize(used) < length; ++i) {
       const auto left = static_cast<std::int32_t>(free.size() - i);
       std::swap(free[i], free[i + static_cast<std::size_t>(integer(p, 1 + static_cast<Index>(i), left))]);
       used.push_back(free[i]);

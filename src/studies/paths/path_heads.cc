@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/mapped.h"
 #include "result/statistics.h"
 #include "studies/part_of.h"
 #include "studies/paths/path_sums.h"
@@ -10,11 +11,6 @@
 
 namespace rankfall {
 namespace {
-
-void put(Row& row, const Statistics& statistics) {
-  set(row, statistics);
-  if (!row.mean && row.metric.ends_with("share.residual")) set_rounding_floor(row);
-}
 
 constexpr std::array kShares = {"projection", "residual"};
 
@@ -50,9 +46,7 @@ class HeadRows {
 
  private:
   ForwardOptions forward_options(double first, std::size_t count) const {
-    ForwardOptions forward;
-    forward.progress = part_of(progress_, first, 2 * n_samples_, "heads", static_cast<double>(count));
-    return forward;
+    return {part_of(progress_, first, 2 * n_samples_, "heads", static_cast<double>(count))};
   }
 
   void find_shares() {
@@ -85,6 +79,12 @@ class HeadRows {
     }
   }
 
+  void put(Row row, const Statistics& statistics) {
+    set(row, statistics);
+    if (!row.mean && row.metric.ends_with("share.residual")) set_rounding_floor(row);
+    rows_.push_back(std::move(row));
+  }
+
   void share_rows(std::size_t d) {
     std::vector<bool> has_mlp(n_blocks_, false);
     for (const SubLayer& layer : job_.network.layers) {
@@ -93,15 +93,9 @@ class HeadRows {
     for (std::size_t b = 0; b < n_blocks_; ++b) {
       const auto& heads = shares_.at(d).heads[b];
       for (std::size_t h = 0; h < heads.size(); ++h) {
-        Row& row = rows_.emplace_back(metric_row(std::string("head.share.") + kShares.at(d)));
-        row.layer = static_cast<Index>(b);
-        row.head = static_cast<Index>(h);
-        put(row, heads[h]);
+        put({.layer = b, .head = h, .metric = std::string("head.share.") + kShares.at(d)}, heads[h]);
       }
-      if (!has_mlp[b]) continue;
-      Row& row = rows_.emplace_back(metric_row(std::string("mlp.share.") + kShares.at(d)));
-      row.layer = static_cast<Index>(b);
-      put(row, shares_.at(d).mlp[b]);
+      if (has_mlp[b]) put({.layer = b, .metric = std::string("mlp.share.") + kShares.at(d)}, shares_.at(d).mlp[b]);
     }
   }
 
@@ -119,10 +113,7 @@ class HeadRows {
     }
     std::ranges::stable_sort(ranking, std::ranges::greater{}, &Ranked::share);
     ranking.resize(std::min(ranking.size(), static_cast<std::size_t>(std::max<Index>(0, job_.options.n_through))));
-    std::vector<Head> heads;
-    heads.reserve(ranking.size());
-    for (const Ranked& ranked : ranking) heads.push_back(ranked.head);
-    return heads;
+    return mapped<Head>(ranking, &Ranked::head);
   }
 
   // The norm of all that passes each of these heads.
@@ -146,14 +137,8 @@ class HeadRows {
         norm.add(through[s][i]);
         if (output_norms_[s] > 0) relative.add(through[s][i] / output_norms_[s]);
       }
-      const auto add = [&](const char* metric, const Statistics& statistics) {
-        Row& row = rows_.emplace_back(metric_row(metric));
-        row.layer = heads[i].block;
-        row.head = heads[i].head;
-        put(row, statistics);
-      };
-      add("head.norm.frobenius", norm);
-      add("head.relative_norm.frobenius", relative);
+      put({.layer = heads[i].block, .head = heads[i].head, .metric = "head.norm.frobenius"}, norm);
+      put({.layer = heads[i].block, .head = heads[i].head, .metric = "head.relative_norm.frobenius"}, relative);
     }
   }
 

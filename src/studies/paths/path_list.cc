@@ -2,13 +2,12 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
-
+#include "base/errors.h"
+#include "base/mapped.h"
 #include "engine/frozen/frozen_layer.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
 #include "studies/counts/path_counts.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -40,17 +39,11 @@ std::vector<double> PathSummary::operator()(std::span<const CentredMatrix> terms
       numbers[3].add(whole.residual.cwiseProduct(terms[s].residual).sum() / whole.residual_square);
     }
   }
-  std::vector<double> means;
-  means.reserve(numbers.size());
-  for (const Statistics& number : numbers) means.push_back(number.mean().value_or(NAN));
-  return means;
+  return mapped<double>(numbers, [](const Statistics& number) { return number.mean().value_or(NAN); });
 }
 
 Row path_row(const Path& path, const char* metric, double value) {
-  Row row = metric_row(metric);
-  row.path = path.heads;
-  row.origin = path.origin;
-  row.length = static_cast<Index>(path.heads.size());
+  Row row{.metric = metric, .length = std::ssize(path.heads), .origin = path.origin, .path = path.heads};
   if (std::isfinite(value)) {
     row.mean = value;
   } else {
@@ -70,11 +63,9 @@ void list_paths(const std::string& spec, const PathListOptions& options,
   study.check = [&](const Model& model, const Network& network, MemoryPlan plan) {
     total = count_of(path_counts(network, *model.weights).back(), std::nullopt);
     if (total > kMostPaths) {
-      throw Error(
-          ErrorKind::kUsage,
-          fmt::format(
-              "{}, variant {}: {} paths, expected at most {} to list them; PathsOptions::n_top lists the heaviest",
-              model.name, options.variant.name, total.str(), kMostPaths));
+      throw usage_error(
+          "{}, variant {}: {} paths, expected at most {} to list them; PathsOptions::n_top lists the heaviest",
+          model.name, options.variant.name, total.str(), kMostPaths);
     }
     // P of all layers, and partial paths.
     const auto n_samples = static_cast<double>(plan.n_samples);
@@ -101,7 +92,7 @@ void list_paths(const std::string& spec, const PathListOptions& options,
           if (run.progress) run.progress(++done, n_paths, "");
           for (std::size_t m = 0; m < kPathNumbers.size(); ++m) {
             Row next = path_row(path, kPathNumbers.at(m), numbers[m]);
-            next.n = static_cast<Index>(run.samples.size());
+            next.n = std::ssize(run.samples);
             run.name(next);
             row(next);
           }

@@ -5,8 +5,7 @@
 #include <limits>
 #include <map>
 
-#include <fmt/format.h>
-
+#include "base/errors.h"
 #include "base/parallel.h"
 #include "linalg/gemm.h"
 #include "linalg/norms.h"
@@ -17,9 +16,7 @@
 #include "studies/paths/path_draws.h"
 #include "studies/paths/path_sums.h"
 #include "studies/paths/path_views.h"
-#include "studies/published/published_data.h"
 #include "studies/published/published_table.h"
-#include <rankfall/error.h>
 #include <rankfall/measure.h>
 
 namespace rankfall {
@@ -36,10 +33,7 @@ using Values = std::map<std::string, std::vector<double>>;
 
 // The rows that are no padding.
 Matrix<double> valid_part(const MatrixRef<double>& m, std::span<const std::uint8_t> valid) {
-  const std::vector<Index> rows = valid_rows(m.rows(), valid);
-  Matrix<double> out(static_cast<Index>(rows.size()), m.cols());
-  for (std::size_t i = 0; i < rows.size(); ++i) out.row(static_cast<Index>(i)) = m.row(rows[i]);
-  return out;
+  return m(valid_rows(m.rows(), valid), Eigen::all);
 }
 
 struct TermValues {
@@ -77,18 +71,13 @@ Matrix<double> layer_normed(Matrix<double> x) {
 // The product of a path's own attention matrices when it runs by itself.
 class RerunAttention final : public Observer<double> {
  public:
-  Needs needs() const override {
-    Needs needs;
-    needs.attention = Needs::Attention::kWhole;
-    return needs;
-  }
+  Needs needs() const override { return {.attention = Needs::Attention::kWhole}; }
   void attention(Index /*block*/, Index /*head*/, const MatrixRef<double>& p) override {
     if (product.rows() == 0) {
       product = p;
       return;
     }
-    const Matrix<double> before = product;
-    gemm<double>(false, false, 1.0, p, before, 0.0, product);
+    product = rankfall::product<double>(false, false, p, product);
   }
   Matrix<double> product;
 };
@@ -101,9 +90,9 @@ class Sampling {
     std::vector<Index> lengths = possible_lengths(job_.network);
     std::erase(lengths, 0);
     if (lengths.empty()) {
-      throw Error(ErrorKind::kUsage,
-                  "no path leads from the embedding to the output through a head: without mlp_skip every path restarts "
-                  "at an MLP");
+      throw usage_error(
+          "no path leads from the embedding to the output through a head: without mlp_skip every path restarts "
+          "at an MLP");
     }
     // In the order of samples, so that each sample's forward pass is needed once or a few times.
     std::vector<DrawnPath> drawn;
@@ -130,10 +119,7 @@ class Sampling {
   void quartiles(Index k, const std::string& metric, std::vector<double> all) {
     std::erase_if(all, [](double x) { return !std::isfinite(x); });
     for (const Quartile& quartile : kQuartiles) {
-      Row& row = rows_.emplace_back(metric_row(metric));
-      row.length = k;
-      row.kind = quartile.name;
-      row.n = static_cast<Index>(all.size());
+      Row& row = rows_.emplace_back(Row{.metric = metric, .n = std::ssize(all), .length = k, .kind = quartile.name});
       if (all.empty()) continue;
       row.mean = quantile(all, quartile.share);
       // Chained attention has its mean apart and no floor; other matrices are rounded as a whole.
@@ -163,18 +149,15 @@ class Sampling {
       }
       samples.push_back(job_.samples[sample]);
     }
-    FollowOptions follow_options;
-    follow_options.attention = true;
-    follow_options.published_order = job_.options.as_published;
-    ForwardOptions forward_options;
-    forward_options.progress = part_of(progress, 0, 2, "random paths");
-    const auto terms = follow(job_.network, *job_.model.weights, samples, paths, follow_options, forward_options);
+    const auto terms = follow(job_.network, *job_.model.weights, samples, paths,
+                              {.attention = true, .published_order = job_.options.as_published},
+                              {.progress = part_of(progress, 0, 2, "random paths")});
 
     const bool published = job_.options.as_published;
     std::vector<TermValues> attention(drawn.size());
     std::vector<TermValues> term(drawn.size());
     std::vector<double> f32(drawn.size());
-    parallel_for(static_cast<Index>(drawn.size()), [&](Index n) {
+    parallel_for(std::ssize(drawn), [&](Index n) {
       const auto i = static_cast<std::size_t>(n);
       const PathTerm& path = terms[place[i].sample][place[i].path];
       const auto& valid = samples[place[i].sample].valid;
@@ -201,7 +184,7 @@ class Sampling {
     }
   }
 
-  Values& values_of_length(const DrawnPath& drawn) { return values_[static_cast<Index>(drawn.path.heads.size())]; }
+  Values& values_of_length(const DrawnPath& drawn) { return values_[std::ssize(drawn.path.heads)]; }
 
   void rerun(const DrawnPath& drawn, const PathTerm& frozen) {
     Values& values = values_of_length(drawn);
@@ -227,10 +210,10 @@ class Sampling {
     for (const auto& fields : published_table(kPublishedBoxplot)) {
       if (fields[0] != "bert-base-cased" || fields[1] != "init") continue;
       for (std::size_t q = 0; q < kQuartiles.size(); ++q) {
-        Row& row = rows_.emplace_back(metric_row("published.rank1_remainder.composite"));
-        row.length = published_number<Index>(fields[2]);
-        row.kind = kQuartiles.at(q).name;
-        row.mean = published_number<double>(fields[3 + q]);
+        rows_.push_back({.metric = "published.rank1_remainder.composite",
+                         .mean = published_number<double>(fields[3 + q]),
+                         .length = published_number<Index>(fields[2]),
+                         .kind = kQuartiles.at(q).name});
       }
     }
   }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -31,7 +30,7 @@ struct Cell {
   std::optional<std::size_t> origin;
   std::optional<Index> length;
 
-  bool operator<(const Cell& other) const { return std::tie(origin, length) < std::tie(other.origin, other.length); }
+  auto operator<=>(const Cell&) const = default;
 };
 
 struct StateValues {
@@ -79,7 +78,7 @@ class SumsObserver final : public PathSumsObserver {
     const double square = whole.square;
     const double residual_square = whole.has_residual_shares ? whole.residual_square : NAN;
     std::vector<SumValues> found(all.size());
-    parallel_for(static_cast<Index>(all.size()), [&](Index n) {
+    parallel_for(std::ssize(all), [&](Index n) {
       const auto i = static_cast<std::size_t>(n);
       const Matrix<double>& y = *all[i].second;
       found[i].norms = centred_norms<double>(y, valid_);
@@ -155,10 +154,7 @@ class SumRows {
 
  private:
   Row& add(std::string metric) {
-    Row& row = rows_.emplace_back(metric_row(std::move(metric)));
-    row.layer = layer_;
-    row.kind = kind_;
-    return row;
+    return rows_.emplace_back(Row{.layer = layer_, .metric = std::move(metric), .kind = kind_});
   }
 
   void state(const std::vector<SumsObserver>& samples, std::size_t l) {
@@ -299,10 +295,9 @@ std::vector<Row> path_sum_rows(const PathsJob& job, const Progress& progress) {
     std::vector<PathSumsObserver*> watch;
     watch.reserve(count);
     for (std::size_t s = first; s < first + count; ++s) watch.push_back(&observers[s]);
-    ForwardOptions forward;
-    forward.progress = part_of(progress, static_cast<double>(first), n_samples, "paths", static_cast<double>(count));
     const auto outputs =
-        decompose(job.network, *job.model.weights, samples.subspan(first, count), kinds, watch, forward);
+        decompose(job.network, *job.model.weights, samples.subspan(first, count), kinds, watch,
+                  {part_of(progress, static_cast<double>(first), n_samples, "paths", static_cast<double>(count))});
     parallel_for(static_cast<Index>(count), [&](Index s) {
       observers[first + static_cast<std::size_t>(s)].output(outputs[static_cast<std::size_t>(s)]);
     });

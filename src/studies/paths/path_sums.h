@@ -1,10 +1,8 @@
 #pragma once
 
 #include <functional>
-#include <string>
 #include <vector>
 
-#include "input/inputs.h"
 #include "studies/paths/path_views.h"
 #include <rankfall/decompose.h>
 

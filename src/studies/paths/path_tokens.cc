@@ -3,12 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "linalg/norms_impl.h"
 #include "studies/part_of.h"
-#include "studies/paths/path_sums.h"
 #include "studies/paths/path_views.h"
 #include <rankfall/decompose.h>
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -19,10 +18,9 @@ Index target_of(const Sample& sample, Index to) {
   const Index target = to < 0 ? n + to : to;
   const bool exists = target >= 0 && target < n;
   if (!exists || (!sample.valid.empty() && sample.valid[static_cast<std::size_t>(target)] == 0)) {
-    throw Error(ErrorKind::kUsage,
-                fmt::format("output token {}: {}", to,
-                            exists ? "that token is padding in one of the samples"
-                                   : fmt::format("a sample has {} tokens, expected {} to {}", n, -n, n - 1)));
+    throw usage_error("output token {}: {}", to,
+                      exists ? "that token is padding in one of the samples"
+                             : fmt::format("a sample has {} tokens, expected {} to {}", n, -n, n - 1));
   }
   return target;
 }
@@ -58,8 +56,6 @@ std::vector<Row> token_rows(const PathsJob& job, const Progress& progress) {
   for (std::size_t s = 0; s < samples.size(); ++s) {
     const Sample& sample = samples[s];
     const Index target = target_of(sample, *job.options.to);
-    ForwardOptions forward;
-    forward.progress = part_of(progress, static_cast<double>(s), static_cast<double>(samples.size()), "tokens");
     bool has_residual = true;
     const auto shares = adjoint_shares(
         job.network, *job.model.weights, samples.subspan(s, 1),
@@ -68,16 +64,14 @@ std::vector<Row> token_rows(const PathsJob& job, const Progress& progress) {
           has_residual = whole.has_residual_shares;
           return std::vector<Matrix<double>>{token_direction(y, target), deviation_direction(y, target, sample.valid)};
         },
-        {.by_length = true, .reach = target}, forward)[0];
+        {.by_length = true, .reach = target},
+        {part_of(progress, static_cast<double>(s), static_cast<double>(samples.size()), "tokens")})[0];
     const std::string kind = fmt::format("to token {}", target);
     const auto add = [&](const char* metric, const Matrix<double>& values, bool sums) {
       for (Index k = 0; k < values.cols() + (sums ? 1 : 0); ++k) {
         for (const Index token : valid_rows(values.rows(), sample.valid)) {
-          Row& row = rows.emplace_back(metric_row(metric));
-          row.sample = static_cast<Index>(s);
-          row.kind = kind;
+          Row& row = rows.emplace_back(Row{.metric = metric, .sample = s, .kind = kind, .k = token});
           if (k < values.cols()) row.length = k;
-          row.k = token;
           row.mean = k < values.cols() ? values(token, k) : values.row(token).sum();
         }
       }
@@ -92,12 +86,9 @@ std::vector<Row> token_rows(const PathsJob& job, const Progress& progress) {
       for (const auto& [origin, values] : sources) {
         for (Index k = 0; k < values->cols(); ++k) {
           if (values->col(k).isZero(0)) continue;  // no such paths
-          Row& row = rows.emplace_back(metric_row(metric));
-          row.sample = static_cast<Index>(s);
-          row.kind = kind;
-          row.length = k;
-          row.origin = Origin{origin, {}};
-          row.mean = values->col(k).sum();
+          const double sum = values->col(k).sum();
+          rows.push_back(
+              {.metric = metric, .mean = sum, .sample = s, .length = k, .origin = Origin{origin, {}}, .kind = kind});
         }
       }
     };

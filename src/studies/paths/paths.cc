@@ -2,12 +2,12 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/errors.h"
 #include "result/manifest.h"
 #include "studies/driver.h"
 #include "studies/part_of.h"
 #include "studies/paths/path_sums.h"
 #include "studies/paths/path_views.h"
-#include <rankfall/error.h>
 #include <rankfall/paths.h>
 
 namespace rankfall {
@@ -27,12 +27,11 @@ std::vector<View> views_of(const PathsOptions& options) {
 }
 
 void check_options(const PathsOptions& options) {
-  const auto fail = [](const char* text) { throw Error(ErrorKind::kUsage, text); };
   if (options.rerun && options.n_draws == 0)
-    fail("paths are run again from random ones: PathsOptions::rerun needs PathsOptions::n_draws");
+    throw usage_error("paths are run again from random ones: PathsOptions::rerun needs PathsOptions::n_draws");
   if (options.as_published && options.n_draws == 0)
-    fail("PathsOptions::as_published is about random paths: it needs PathsOptions::n_draws");
-  if (views_of(options).empty()) fail("nothing to do: no view of the paths was asked for");
+    throw usage_error("PathsOptions::as_published is about random paths: it needs PathsOptions::n_draws");
+  if (views_of(options).empty()) throw usage_error("nothing to do: no view of the paths was asked for");
 }
 
 // Refuses what does not fit in memory.

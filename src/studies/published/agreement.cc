@@ -32,11 +32,7 @@ struct Comparison {
 
 void add_rows(const Comparison& comparison, std::vector<Row>& rows) {
   const auto add = [&](const char* metric, const std::string& text) -> Row& {
-    Row& row = rows.emplace_back();
-    row.metric = metric;
-    row.claim = comparison.claim;
-    row.verdict = text;
-    return row;
+    return rows.emplace_back(Row{.metric = metric, .claim = comparison.claim, .verdict = text});
   };
   add("agreement.criterion", comparison.criterion);
   Row& verdict = add("agreement.verdict", !comparison.met   ? "no number"
@@ -216,9 +212,7 @@ Result agreement(std::span<const Result* const> results) {
     compare_boxplot(*result, comparisons);
     without_numbers(*result, comparisons);
   }
-  Result out;
-  out.command = "agreement";
-  out.manifest = base_manifest();
+  Result out{"agreement", base_manifest(), {}};
   for (const Comparison& comparison : comparisons) add_rows(comparison, out.rows);
   return out;
 }

@@ -5,14 +5,13 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "studies/published/published_data.h"
+#include "base/errors.h"
+#include "result/statistics.h"
 #include "studies/published/published_table.h"
-#include <rankfall/error.h>
 
 namespace rankfall {
 namespace {
@@ -103,12 +102,7 @@ struct Tally {
 };
 
 Row row_for(std::string_view model, std::string_view variant, const char* metric, double value) {
-  Row row;
-  row.model = model;
-  row.variant = variant;
-  row.metric = metric;
-  row.mean = value;
-  return row;
+  return {.model = std::string(model), .variant = std::string(variant), .metric = metric, .mean = value};
 }
 
 void count(Tally& tally, const Judgement& j, const Point& point, double measured) {
@@ -171,16 +165,15 @@ std::vector<Row> published_curves(std::string_view published, std::string_view s
 }
 
 void check_comparable(std::span<const std::string> models, const MeasureOptions& options) {
-  const auto fail = [](const std::string& text) { throw Error(ErrorKind::kUsage, text); };
   const bool known = std::ranges::any_of(models, [](const std::string& model) {
     return std::ranges::any_of(kModels, [&](const Name& name) { return model == name.ours; });
   });
-  if (!known) fail("nothing to compare; expected bert-base@init, albert-base@init or xlnet-base@init");
+  if (!known) throw usage_error("nothing to compare; expected bert-base@init, albert-base@init or xlnet-base@init");
   if (options.n_seeds < 3)
-    fail("expected MeasureOptions::n_seeds 3 or more: the deviation over seeds is the unit of comparison");
+    throw usage_error("expected MeasureOptions::n_seeds 3 or more: the deviation over seeds is the unit of comparison");
   if (options.input.from_file() || options.input.n_tokens.value_or(128) != 128 ||
       options.input.n_samples.value_or(32) != 32) {
-    fail("the published samples are 32 of 128 tokens");
+    throw usage_error("the published samples are 32 of 128 tokens");
   }
 }
 
@@ -206,17 +199,15 @@ Agreement compare_with_published(const Result& result) {
     value.layer = point.layer;
     Row deviation = row_for(point.model, point.variant, "published.deviation", j.deviation);
     deviation.layer = point.layer;
-    deviation.status = j.agrees ? Status::kAgrees : Status::kDiffers;
-    deviation.verdict = j.verdict;
+    set_status(deviation, j.agrees ? Status::kAgrees : Status::kDiffers, j.verdict);
     agreement.rows.push_back(std::move(value));
     agreement.rows.push_back(std::move(deviation));
   }
-  if (all.n == 0) throw Error(ErrorKind::kUsage, "the result has nothing that was published");
+  if (all.n == 0) throw usage_error("the result has nothing that was published");
   for (const auto& [key, tally] : tallies) {
     Row row = row_for(key.first, key.second, "published.agreement", share(tally));
     row.n = tally.n;
-    row.status = met(tally) ? Status::kAgrees : Status::kDiffers;
-    row.verdict = words(tally, over_seeds);
+    set_status(row, met(tally) ? Status::kAgrees : Status::kDiffers, words(tally, over_seeds));
     agreement.rows.push_back(std::move(row));
   }
   for (const auto& [model, tally] : of_models) {
@@ -227,8 +218,7 @@ Agreement compare_with_published(const Result& result) {
   agreement.summary = words(all, over_seeds);
   Row row = row_for("", "", "published.agreement", share(all));
   row.n = all.n;
-  row.status = agreement.met ? Status::kAgrees : Status::kDiffers;
-  row.verdict = agreement.summary;
+  set_status(row, agreement.met ? Status::kAgrees : Status::kDiffers, agreement.summary);
   agreement.rows.push_back(std::move(row));
   return agreement;
 }

@@ -5,17 +5,17 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "input/inputs.h"
 #include "input/text_source.h"
 #include "io/utf8.h"
 #include "result/manifest.h"
-#include <rankfall/error.h>
 #include <rankfall/tokenizer.h>
 
 namespace rankfall {
 
 Result tokens(const std::filesystem::path& directory, const InputOptions& options) {
-  if (options.text.empty()) throw Error(ErrorKind::kUsage, "no text (InputOptions::text)");
+  if (options.text.empty()) throw usage_error("no text (InputOptions::text)");
   const auto tokenizer = Tokenizer::open(directory);
   TextSource source(options);
   Result result{"tokens", base_manifest(), {}};
@@ -38,29 +38,26 @@ Result tokens(const std::filesystem::path& directory, const InputOptions& option
     }
     Index position = 0;
     const auto add_piece = [&](const Piece& piece, const char* kind) {
-      Row row;
-      row.model = directory.string();
-      row.sample = sample;
-      row.k = position++;
-      row.metric = "token";
-      row.mean = piece.id;
-      row.text = piece.text;
-      row.kind = kind;
-      result.rows.push_back(std::move(row));
+      result.rows.push_back({.model = directory.string(),
+                             .metric = "token",
+                             .mean = piece.id,
+                             .sample = sample,
+                             .kind = kind,
+                             .k = position++,
+                             .text = piece.text});
     };
     std::vector<Piece> pieces = tokenizer->pieces(text);
     // Cut as a sample is cut: special tokens stay.
     const Index n_own = std::max<Index>(options.n_tokens.value_or(std::numeric_limits<Index>::max()) - n_special, 0);
-    if (static_cast<Index>(pieces.size()) > n_own) pieces.resize(static_cast<std::size_t>(n_own));
+    if (std::ssize(pieces) > n_own) pieces.resize(static_cast<std::size_t>(n_own));
     for (const Piece& piece : tokenizer->front()) add_piece(piece, "special");
     for (const Piece& piece : pieces) add_piece(piece, "");
     for (const Piece& piece : tokenizer->back()) add_piece(piece, "special");
   }
   if (!notes.empty()) add(result.manifest, "notes", notes);
   if (result.rows.empty()) {
-    throw Error(ErrorKind::kInput,
-                fmt::format("{}: {}", source.where(),
-                            source.n_items() == 0 ? "nothing but white space" : "no piece of the vocabulary is in it"));
+    throw input_error("{}: {}", source.where(),
+                      source.n_items() == 0 ? "nothing but white space" : "no piece of the vocabulary is in it");
   }
   return result;
 }
