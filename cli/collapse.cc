@@ -1,6 +1,8 @@
 #include <memory>
+#include <string>
 
 #include "cli/study.h"
+#include "cli/usage_errors.h"
 #include <rankfall/collapse.h>
 
 namespace rankfall::cli {
@@ -11,6 +13,7 @@ struct CollapseCommand {
   CollapseOptions options;
   Index depth = 0;
   bool no_floats = false;
+  std::string mean = "log";
 };
 
 void run(CollapseCommand& command) {
@@ -18,8 +21,10 @@ void run(CollapseCommand& command) {
   options.variants = chosen_variants(command.study.variants);
   if (command.depth > 0) options.depth = command.depth;
   options.floats = !command.no_floats;
-  StudyCommand study{"collapse", options.variants};
-  study.table.metrics = {"log10_relative_residual.composite"};
+  options.arithmetic = command.mean == "arithmetic";
+  StudyCommand study{"collapse", options.variants, {{"log10_mean_", options.arithmetic, "--mean arithmetic"}}};
+  study.table.metrics = {options.arithmetic ? "log10_mean_relative_residual.composite"
+                                            : "log10_relative_residual.composite"};
   study.run = [&](const Progress& progress) {
     options.progress = progress;
     return collapse(command.study.models, options);
@@ -47,6 +52,11 @@ void bind_collapse(CLI::App& sub) {
   add_variant_options(sub, command->study.variants);
   sub.add_option("--depth", command->depth, "number of blocks; a checkpoint's blocks are repeated in order")
       ->check(CLI::Range(1, 10'000));
+  sub.add_option(
+         "--mean", command->mean,
+         "mean over samples: of the logarithms (log), or the logarithm of the arithmetic mean, as measure has it")
+      ->check(one_of({"log", "arithmetic"}))
+      ->capture_default_str();
   sub.add_flag("--no-floats", command->no_floats, "skip the float32 and float64 runs (about a third faster)");
   sub.add_option("--error-draws", command->options.error_draws,
                  "number of perturbed runs that estimate the rounding error of each value (log10_error)")

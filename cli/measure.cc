@@ -10,6 +10,7 @@
 #include "studies/published/published.h"
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
+#include <rankfall/model.h>
 
 namespace rankfall::cli {
 namespace {
@@ -18,7 +19,9 @@ struct MeasureCommand {
   StudyOptions study;
   MeasureOptions options;
   std::string residual = "mean";
+  std::string mean = "arithmetic";
   bool compare = false;
+  bool ablate = false;
 };
 
 // The metrics a person asked for, after the one that shows collapse at a glance.
@@ -39,7 +42,9 @@ std::vector<std::string> shown_metrics(const std::vector<std::string>& asked) {
 // Those that are measured only when asked for.
 std::vector<MetricView> views_of(const MeasureOptions& options, bool compare) {
   const std::vector<std::string> asked = shown_metrics(options.metrics);
-  std::vector<MetricView> views = {{"published.", compare, "--compare-published"}};
+  std::vector<MetricView> views = {{"published.", compare, "--compare-published"},
+                                   {"geometric_", options.geometric, "--mean log"},
+                                   {"interval_", options.intervals, "--interval"}};
   for (const MetricName& metric : metric_names()) {
     if (metric.by_default || !metric.members.empty()) continue;
     const bool chosen = std::ranges::find(asked, metric.name) != asked.end();
@@ -48,11 +53,32 @@ std::vector<MetricView> views_of(const MeasureOptions& options, bool compare) {
   return views;
 }
 
+// The variants of --ablate: every part that one of the models has.
+std::vector<Variant> ablated_variants(const MeasureCommand& command) {
+  const VariantOptions& given = command.study.variants;
+  if (!given.named.empty() || !given.without.empty() || given.as_published) {
+    throw Error(ErrorKind::kUsage,
+                "--ablate chooses the variants; expected no --variant, --without, --as-published or "
+                "--compare-published beside it");
+  }
+  Parts parts;
+  for (const std::string& spec : command.study.models) {
+    const OpenOptions options{{}, command.options.input.ignore_unused};
+    const Parts of_model = parts_of(open_model(spec, command.options.seed, options).network);
+    parts.attn_skip = parts.attn_skip || of_model.attn_skip;
+    parts.mlp = parts.mlp || of_model.mlp;
+    parts.mlp_skip = parts.mlp_skip || of_model.mlp_skip;
+    parts.norm = parts.norm || of_model.norm;
+  }
+  return chosen_variants(given, ablations(parts));
+}
+
 void run(MeasureCommand& command) {
   MeasureOptions& options = command.options;
   if (command.compare) command.study.variants.as_published = true;
   if (command.residual == "minimiser") options.metrics.emplace_back("minimiser");
-  options.variants = chosen_variants(command.study.variants);
+  options.variants = command.ablate ? ablated_variants(command) : chosen_variants(command.study.variants);
+  options.geometric = command.mean == "log";
 
   StudyCommand study{"measure", options.variants, views_of(options, command.compare)};
   study.table.metrics = shown_metrics(options.metrics);
@@ -60,6 +86,9 @@ void run(MeasureCommand& command) {
     study.table.metrics = {"relative_residual.composite", "relative_minimal_residual.composite",
                            "minimal_residual_gap.composite"};
   }
+  if (options.geometric) study.table.metrics.front() = "geometric_relative_residual.composite";
+  std::vector<std::string>& shown = study.table.metrics;
+  if (options.intervals && std::ranges::find(shown, "cosine.mean") == shown.end()) shown.emplace_back("cosine.mean");
   Agreement agreement;
   study.run = [&](const Progress& progress) {
     if (command.compare) {
@@ -86,6 +115,7 @@ void bind_measure(CLI::App& sub) {
       "Examples:\n"
       "  rankfall measure bert-base@init\n"
       "  rankfall measure path/to/bert-base-uncased --text text.txt\n"
+      "  rankfall measure path/to/bert-base-uncased --text text.txt --ablate\n"
       "  rankfall measure bert-tiny@init --variant san --variant full --metrics rank\n"
       "  rankfall measure bert-tiny@init --variant san --attention full --attention nystrom:m=16\n"
       "  rankfall measure san:layers=24,heads=8,dim=512,norm=pre,mlp=2048 --tokens 256 --format csv\n"
@@ -104,6 +134,14 @@ void bind_measure(CLI::App& sub) {
   sub.add_option("--seeds", command->options.n_seeds, "repeat with N seeds, from --seed on")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
+  sub.add_flag("--ablate", command->ablate,
+               "measure the full model, without each of its parts alone, and without all: what prevents collapse?");
+  sub.add_option("--mean", command->mean,
+                 "mean over samples: arithmetic, or of the logarithms (log), as collapse has it")
+      ->check(one_of({"arithmetic", "log"}))
+      ->capture_default_str();
+  sub.add_flag("--interval", command->options.intervals,
+               "also give 95 % bootstrap intervals over samples, of the relative residual and the mean cosine");
   add_precision_option(sub, command->options.precision);
   sub.add_flag(
       "--compare-published", command->compare,

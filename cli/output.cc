@@ -187,7 +187,7 @@ void write_result(const Result& result, const OutputOptions& options, TableOptio
     if (key == "notes") print_notes(std::get<std::vector<std::string>>(value));
   }
   table.plot = table.plot || options.plot;
-  table.more = "with --format csv or json";
+  table.more = "--format csv or json";
   const Format format = output_format(options);
   std::exception_ptr not_saved;
   if (has_file(options)) {

@@ -24,6 +24,8 @@ struct CollapseOptions {
   std::optional<Index> depth;
   // Passes with random changes of 256 roundings, from which log10_error comes; at least one.
   Index error_draws = 3;
+  // Also log10 of the arithmetic mean over samples of the relative residual: rows log10_mean_relative_residual.NORM.
+  bool arithmetic = false;
   bool floats = true;       // what float32 and float64 show, too
   bool each_sample = true;  // rows for each sample beside those over all
   std::uint64_t seed = 0;

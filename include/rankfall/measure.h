@@ -24,6 +24,11 @@ struct MeasureOptions {
   // Metrics beyond the default ones; names or groups as metric_names() lists them.
   std::vector<std::string> metrics;
   Precision precision = Precision::kF32;
+  // Also the geometric means of the relative residuals over samples: rows geometric_relative_residual.NORM.
+  bool geometric = false;
+  // Also 95 % bootstrap intervals over samples, of relative_residual.composite and cosine.mean: rows
+  // interval_low.METRIC and interval_high.METRIC. The resamples depend on the seed alone.
+  bool intervals = false;
   std::uint64_t seed = 0;
   // Seeds seed .. seed + n_seeds - 1, each with its own drawn weights and random inputs, as far as these are drawn.
   Index n_seeds = 1;

@@ -50,6 +50,9 @@ struct Parts {
 // A pure rewrite of the list of sub-layers.
 RANKFALL_API Network without(Network network, const Parts& parts);
 
+// The parts that a network has in some block.
+RANKFALL_API Parts parts_of(const Network& network);
+
 // The four networks of the paper's Figure 2.
 enum class PaperVariant { kSan, kSanMlp, kSanSkip, kFull };
 
@@ -84,6 +87,8 @@ RANKFALL_API Variant variant_named(std::string_view name);
 // Error(kUsage) if two kinds are the same.
 RANKFALL_API std::vector<Variant> with_attentions(const std::vector<Variant>& variants,
                                                   const std::vector<AttentionChoice>& choices);
+// full, then without each of these parts alone, then without all of them.
+RANKFALL_API std::vector<Variant> ablations(const Parts& parts);
 // full, san, san+mlp, san+skip as labelled, or as the published code ran them.
 RANKFALL_API std::vector<Variant> paper_variants(bool as_published);
 

@@ -157,4 +157,35 @@ std::vector<Variant> paper_variants(bool as_published) {
   return variants;
 }
 
+Parts parts_of(const Network& network) {
+  Parts parts;
+  for (const SubLayer& layer : network.layers) {
+    const bool attention = std::holds_alternative<Attention>(layer.f), mlp = std::holds_alternative<Mlp>(layer.f);
+    parts.attn_skip = parts.attn_skip || (attention && layer.skip != 0);
+    parts.mlp = parts.mlp || mlp;
+    parts.mlp_skip = parts.mlp_skip || (mlp && layer.skip != 0);
+    parts.norm = parts.norm || layer.pre || layer.post;
+  }
+  return parts;
+}
+
+std::vector<Variant> ablations(const Parts& parts) {
+  std::vector<Variant> variants = {variant_named("full")};
+  std::string all;
+  int n_removed = 0;
+  const auto remove = [&](bool has, std::string_view part, bool with_all) {
+    if (!has) return;
+    variants.push_back(variant_without(part));
+    if (!with_all) return;
+    all += (all.empty() ? "" : ",") + std::string(part);
+    ++n_removed;
+  };
+  remove(parts.attn_skip, "attn_skip", true);
+  remove(parts.mlp, "mlp", true);
+  remove(parts.mlp_skip, "mlp_skip", false);  // goes with the MLP
+  remove(parts.norm, "norm", true);
+  if (n_removed > 1) variants.push_back(variant_without(all));
+  return variants;
+}
+
 }  // namespace rankfall

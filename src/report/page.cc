@@ -12,6 +12,7 @@
 #include "report/page_content.h"
 #include "result/manifest.h"
 #include "studies/views.h"
+#include "view/model_names.h"
 #include <rankfall/report.h>
 
 namespace rankfall {
@@ -137,7 +138,10 @@ std::string subtitle_of(const std::vector<NamedResult>& results) {
 }  // namespace
 
 PageContent page_content(const std::vector<NamedResult>& given, const PageOptions& options) {
-  const std::vector<NamedResult> results = with_unique_names(given);
+  std::vector<NamedResult> results = with_unique_names(given);
+  std::vector<Result*> all;
+  for (NamedResult& one : results) all.push_back(&one.result);
+  shorten_model_names(all);  // of all at once, so that a model has one name on the whole page
   PageContent page;
   page.title = options.title.empty() ? "Rank collapse, measured" : options.title;
   page.subtitle = options.subtitle.empty() ? subtitle_of(results) : options.subtitle;
@@ -147,9 +151,12 @@ PageContent page_content(const std::vector<NamedResult>& given, const PageOption
   views.reserve(groups.size());
   for (const Group& group : groups) {
     const Result result = merged(group);
-    views.push_back(view_of(result, {.metrics = {}, .compares = group.members.size() > 1}));
+    views.push_back(view_of(result, {.metrics = {}, .compares = group.members.size() > 1, .short_names = true}));
     pointers.push_back(&views.back());
-    page.sections.push_back(section_of(result, views.back(), page.sections.size() + 1));
+    Section& section = page.sections.emplace_back(section_of(result, views.back(), page.sections.size() + 1));
+    // Several files may have several inputs; their manifests are on the page.
+    const std::string& about = views.back().about;
+    if (group.members.size() == 1 && !about.empty()) section.intro += (section.intro.empty() ? "" : " ") + about;
   }
   page.summary = summary_of(pointers);
   for (const NamedResult& one : results) page.manifests.emplace_back(one.name, one.result.manifest);

@@ -10,9 +10,9 @@ namespace rankfall {
 std::string to_table(const Result& result, const TableOptions& options) {
   View view = view_of(result, {.metrics = options.metrics, .compares = false});
   if (!options.more.empty()) {
-    const std::string all = fmt::format("all {} {}", counted(result.rows.size(), "row"), options.more);
+    const std::string all = fmt::format("For all {}: {}.", counted(result.rows.size(), "row"), options.more);
     if (view.notes.empty()) view.notes.emplace_back();
-    view.notes.back() += (view.notes.back().empty() ? "" : "; ") + all;
+    view.notes.back() += (view.notes.back().empty() ? "" : " ") + all;
   }
   return terminal_text(view, options);
 }

@@ -82,8 +82,14 @@ constexpr std::array kCheckList = {
 };
 constexpr MetricMembers kChecks = {"CHECK", kCheckList};
 
+constexpr std::array kIntervalList = {
+    MetricMember{"relative_residual.composite", "relative residual", "relative residual, composite norm"},
+    MetricMember{"cosine.mean", "mean cosine", "mean cosine between two tokens"},
+};
+constexpr MetricMembers kIntervals = {"METRIC", kIntervalList};
+
 constexpr MetricMembers kNone = {};
-constexpr std::array kPlaceholders = {kNorms, kBounds, kMatrices, kWeights, kCompared, kChecks};
+constexpr std::array kPlaceholders = {kNorms, kBounds, kMatrices, kWeights, kCompared, kChecks, kIntervals};
 
 }  // namespace
 
@@ -96,6 +102,13 @@ const std::vector<MetricGroup>& metric_groups() {
            {"relative_residual.*", "relative residual", "‖X − 1·mean‖ / ‖X‖, *", kShare, "measure@layer train@layer",
             "", kNorms},
            {"residual.*", "residual", "‖X − 1·mean‖, *", kPositive, "measure@layer", "", kNorms},
+           {"geometric_relative_residual.*", "geometric mean of the relative residual",
+            "10^(mean of log10 (‖X − 1·mean‖ / ‖X‖)), *", kShare, "measure@layer", "", first_norms(4),
+            Averaging::kLogarithms},
+           {"interval_low.*", "lower end of a 95 % interval", "2.5 % quantile of 2,000 bootstrap means over samples, *",
+            kSigned, "measure@layer", "", kIntervals},
+           {"interval_high.*", "upper end of a 95 % interval",
+            "97.5 % quantile of 2,000 bootstrap means over samples, *", kSigned, "measure@layer", "", kIntervals},
            {"minimal_residual.*", "smallest residual", "min over x of ‖X − 1·x‖, *", kPositive, "measure@layer", "",
             first_norms(3)},
            {"relative_minimal_residual.*", "smallest relative residual", "min over x of ‖X − 1·x‖ / ‖X‖, *", kShare,
@@ -109,6 +122,9 @@ const std::vector<MetricGroup>& metric_groups() {
        {
            {"log10_relative_residual.*", "log10 of the relative residual", "log10 (‖X − 1·mean‖ / ‖X‖), *", kLog10,
             "collapse@layer", "", kNorms},
+           {"log10_mean_relative_residual.*", "log10 of the mean relative residual",
+            "log10 of the arithmetic mean of ‖X − 1·mean‖ / ‖X‖, *", kLog10, "collapse@layer", "", kNorms,
+            Averaging::kArithmetic},
            {"log10_residual.*", "log10 of the residual", "log10 ‖X − 1·mean‖, *", kLog10, "collapse@layer", "", kNorms},
            {"log10_error", "uncertainty of log10 of the residual",
             "what rounding leaves unknown in log10 of any norm; from the response to random changes of 256 roundings",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,11 +26,32 @@ std::vector<LayerCurves> layer_curves(const Rows& rows);
 // A heat map for each metric that has heads, a figure for each model and variant.
 std::vector<Figure> head_maps(const Rows& rows);
 
-// What became of a variant's relative residual: "keeps 0.41 of 0.60 at layer 12". precision: "float32 " or "float64 "
-// or empty, put before "rounding floor".
+// What became of a variant's relative residual, from the first layer to the last.
+struct Fate {
+  double first = 0, last = 0, first_layer = 0, last_layer = 0;
+  std::optional<double> floor_since;  // the layer from which on it is rounding alone
+  std::optional<double> touched;      // the first layer at which it is rounding
+  std::optional<double> low_since;    // the layer from which on it stays below a tenth of the first value
+  Index n_points = 0;
+
+  bool collapses() const { return floor_since || (n_points > 1 && low_since); }
+  bool grows() const { return last > 1.01 * first; }
+  // "94 %", of the first value.
+  std::string retained() const;
+  // "tokens become identical to float32 precision within 2 layers", "94 % of the residual remains after 4 layers".
+  // precision: "float32 ", "float64 " or empty.
+  std::string words(std::string_view precision) const;
+};
+Fate fate_of(const LayerCurves& of, const std::string& variant);
+
+// The same under a table: "retains 94 % of its residual (0.97 to 0.91 at layer 4)".
 Sentence finding(const LayerCurves& of, const std::string& variant, std::string_view precision);
 
 // Each variant's finding.
 Sentences findings(const LayerCurves& of, std::string_view precision);
+
+// The last layer of each model, variant by variant, beside the first model's. Names that differ in a number only are
+// sorted by it.
+Figure model_comparison(const std::vector<const LayerCurves*>& models);
 
 }  // namespace rankfall

@@ -34,10 +34,11 @@ void add_numbers(Manifest& manifest, std::string_view key, const std::vector<std
 
 std::vector<std::string> notes_on_input(const Model& model, const InputOptions& input) {
   if (model.drawn || input.from_file()) return {};
+  constexpr std::string_view kHow = "--text FILE, one sample per line, or --ids FILE";  // a command line
   return {
-      fmt::format("{}: trained weights on random inputs, which are nothing like what it was trained on; give a text "
-                  "or other inputs of its own kind",
-                  model.name)};
+      fmt::format("{}: trained weights, but random inputs, on which it was not trained; for the model as it is used "
+                  "give text ({})",
+                  model.name, kHow)};
 }
 
 void Provenance::add(const Model& model, const InputOptions& input, const std::string& input_source,

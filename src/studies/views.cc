@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "view/model_names.h"
 #include "view/rows.h"
 
 namespace rankfall {
@@ -10,19 +11,20 @@ namespace {
 
 constexpr StudyView kViews[] = {
     {"agreement", "Agreement with the paper", "The published numbers beside ours.", agreement_view},
-    {"measure", "Residuals by layer", "What is left of the differences between tokens.", measure_view, true},
-    {"collapse", "The exact collapse", "The same residuals, tracked exactly at any depth.", collapse_view, true},
-    {"bounds", "Theory against measurement", "Every bound beside what it bounds.", bounds_view},
+    {"measure", "Residuals by layer", "How much the tokens still differ, layer by layer.", measure_view, true},
+    {"collapse", "The exact collapse", "The same residuals, exact at any depth.", collapse_view, true},
+    {"bounds", "Theory against measurement", "Every bound beside the quantity that it bounds.", bounds_view},
     {"paths", "Paths", "The network as a sum over paths, one head or the skip in each block.", paths_view},
     {"counts", "Path lengths", "How many paths of each length there are.", counts_view},
     {"effectiveness", "What paths of each length can do", "Accuracy on the tasks.", effectiveness_view},
-    {"circle", "Recurrence", "One block applied again and again.", circle_view},
-    {"train", "Training", "Curves of the training.", train_view},
-    {"lowrank", "Low rank", "How far attention is of low rank, and what cheaper attention does.", lowrank_view},
+    {"circle", "Recurrence", "One block applied recurrently.", circle_view},
+    {"train", "Training", "Curves over epochs.", train_view},
+    {"lowrank", "Low rank", "How close attention is to low rank, and what cheaper attention does.", lowrank_view},
     {"layer_costs", "Costs of a layer", "Time and memory of each kind of attention.", layer_costs_view},
-    {"audit", "The audit", "Every claim of the theory, tried.", audit_view},
-    {"tokens", "Tokens", "Texts as the tokenizer cuts them.", tokens_view},
-    {"doctor", "The machine", "What rankfall found where it ran.", doctor_view},
+    {"bench", "Speed", "The speed of rankfall on this machine.", bench_view},
+    {"audit", "The audit", "Every claim of the theory, tested.", audit_view},
+    {"tokens", "Tokens", "How each text is tokenised.", tokens_view},
+    {"doctor", "The machine", "This machine and build.", doctor_view},
 };
 
 }  // namespace
@@ -34,7 +36,9 @@ const StudyView* study_view(std::string_view command) {
   return found == std::end(kViews) ? nullptr : found;
 }
 
-View view_of(const Result& result, const ViewOptions& options) {
+namespace {
+
+View full_view(const Result& result, const ViewOptions& options) {
   const StudyView* study = study_view(result.command);
   View view;
   if (study && (options.metrics.empty() || study->takes_metrics)) view = study->view(result, options);
@@ -47,6 +51,17 @@ View view_of(const Result& result, const ViewOptions& options) {
   }
   if (view.about.empty()) view.about = input_words(result.manifest);
   return view;
+}
+
+}  // namespace
+
+View view_of(const Result& result, const ViewOptions& options) {
+  const bool any_path =
+      std::ranges::any_of(result.rows, [](const Row& row) { return row.model.find('/') != std::string::npos; });
+  if (!any_path || options.short_names) return full_view(result, options);
+  Result named = result;
+  shorten_model_names({&named});
+  return full_view(named, options);
 }
 
 }  // namespace rankfall

@@ -38,6 +38,7 @@ View layer_costs_view(const Result& result, const ViewOptions& options);
 View audit_view(const Result& result, const ViewOptions& options);
 View agreement_view(const Result& result, const ViewOptions& options);
 View tokens_view(const Result& result, const ViewOptions& options);
+View bench_view(const Result& result, const ViewOptions& options);
 View doctor_view(const Result& result, const ViewOptions& options);
 // Curves where there are layers, and every other row in a table.
 View plain_view(const Result& result, const ViewOptions& options);

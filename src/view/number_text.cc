@@ -9,6 +9,23 @@
 
 namespace rankfall {
 
+namespace {
+
+// "6.99×10^-7" of "6.99e-07"; a mantissa of one digit, 1, is left out.
+std::string power_text(std::string_view scientific) {
+  const auto e = scientific.find('e');
+  const std::string_view mantissa = scientific.substr(0, e);
+  std::string_view exponent = scientific.substr(e + 1);
+  const bool negative = exponent.starts_with('-');
+  exponent.remove_prefix(1);
+  while (exponent.size() > 1 && exponent.starts_with('0')) exponent.remove_prefix(1);
+  const std::string power = fmt::format("10^{}{}", negative ? "-" : "", exponent);
+  if (mantissa == "1" || mantissa == "-1") return (mantissa == "-1" ? "-" : "") + power;
+  return fmt::format("{}×{}", mantissa, power);
+}
+
+}  // namespace
+
 std::string significant(double value, int digits) {
   if (value == 0) return "0";
   if (!std::isfinite(value)) return fmt::format("{}", value);
@@ -19,15 +36,16 @@ std::string significant(double value, int digits) {
   int exponent = 0;
   std::from_chars(scientific.data() + e + 2, scientific.data() + scientific.size(), exponent);
   if (negative) exponent = -exponent;
-  if (exponent < -3 || exponent >= 6) return scientific;
+  if (exponent < -3 || exponent >= 6) return power_text(scientific);
   return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
 }
 
-std::string logarithm(double value) {
+std::string logarithm(double value, bool powers) {
   const double size = std::abs(value);
+  if (size < 0.005) return "0.00";
   if (size < 100) return fmt::format("{:.2f}", value);
   if (size < 1e5) return fmt::format("{:.1f}", value);
-  return size < 1e9 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+  return size < kWholeLogarithms && !powers ? fmt::format("{:.0f}", value) : power_text(fmt::format("{:.2e}", value));
 }
 
 namespace {
@@ -42,7 +60,7 @@ std::size_t decimals_of(const std::string& number) {
 std::string with_error(double value, double error, int digits) {
   std::string text = significant(value, digits), beside = significant(error, 2);
   const bool is_zero = std::abs(value) < 1e-3 && error >= 1e-3;  // within its error: it has no digits of its own
-  const auto plain = [](const std::string& number) { return number.find_first_of("ein") == std::string::npos; };
+  const auto plain = [](const std::string& number) { return number.find_first_of("^in") == std::string::npos; };
   if ((plain(text) || is_zero) && plain(beside)) {
     const std::size_t decimals = is_zero      ? decimals_of(beside)
                                  : error == 0 ? decimals_of(text)
@@ -63,19 +81,29 @@ std::string digits_text(const std::string& digits, std::size_t most) {
   const auto e = head.find('e');
   const auto exponent =
       std::stol(head.substr(e + 1)) + static_cast<long>(digits.size() - std::min(digits.size(), kHead));
-  return fmt::format("{}e+{:02}", head.substr(0, e), exponent);
+  return power_text(fmt::format("{}e+{}", head.substr(0, e), exponent));
 }
 
 void align_points(std::vector<std::string>& numbers) {
-  const auto point = [](std::string_view number) { return std::min(number.find_first_of(".e"), number.size()); };
+  // The end of the whole part: 6 of "6.99×10^-7", 10 of "10^-7".
+  const auto point = [](std::string_view number) {
+    return std::min(number.find_first_not_of("0123456789~+-<>="), number.size());
+  };
+  // In characters: continuation bytes of UTF-8 take no column.
+  const auto width = [](std::string_view text) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
+  };
   std::size_t before = 0, after = 0;
   for (const std::string& number : numbers) {
     before = std::max(before, point(number));
-    after = std::max(after, number.size() - point(number));
+    after = std::max(after, width(number) - point(number));
   }
   for (std::string& number : numbers) {
-    number.insert(0, before - point(number), ' ');
-    number.resize(before + after, ' ');
+    const std::size_t left = before - point(number);
+    const std::size_t right = after + point(number) - width(number);
+    number.insert(0, left, ' ');
+    number.append(right, ' ');
   }
 }
 

@@ -11,6 +11,7 @@
 #include "io/utf8.h"
 #include "result/manifest.h"
 #include "result/prose_format.h"
+#include "view/model_names.h"
 #include "view/number_text.h"
 #include <rankfall/metric_info.h>
 
@@ -150,20 +151,90 @@ std::string precision_words(const Manifest& manifest) {
   return precision == "f32" ? "float32 " : precision == "f64" ? "float64 " : "";
 }
 
+namespace {
+
+// An entry's value for each of n models: one for all, or a list in their order.
+std::vector<std::string> values_of(const Manifest& manifest, std::string_view key, std::size_t n) {
+  const ManifestValue* value = find(manifest, key);
+  if (!value) return {};
+  if (const auto* number = std::get_if<std::int64_t>(value)) return {n, fmt::format("{}", *number)};
+  if (const auto* list = std::get_if<std::vector<std::string>>(value)) {
+    return list->size() == n ? *list : std::vector<std::string>();
+  }
+  const auto* text = std::get_if<std::string>(value);
+  return text ? std::vector<std::string>(n, *text) : std::vector<std::string>();
+}
+
+// "ids.json" of "data/ids.json", and of each of several.
+std::string file_names(std::string_view files) {
+  std::vector<std::string> names;
+  while (true) {
+    const auto end = files.find(", ");
+    const std::string_view file = files.substr(0, end);
+    names.emplace_back(file.substr(file.rfind('/') + 1));
+    if (end == std::string_view::npos) break;
+    files.remove_prefix(end + 2);
+  }
+  constexpr std::size_t kMost = 3;
+  return names.size() > kMost ? fmt::format("{} files", names.size()) : joined(names);
+}
+
+// "8 samples of 17 to 35 tokens from ids.json", "32 samples of 128 random token ids (uniform)".
+std::string sample_words(const std::string& samples, const std::string& tokens, std::string_view input, bool random) {
+  constexpr std::string_view kRandom = "random, ";
+  const std::string begin = fmt::format("{} sample{} of {}", samples, samples == "1" ? "" : "s", tokens);
+  if (!random && !input.starts_with(kRandom)) {
+    return fmt::format("{} token{} from {}", begin, tokens == "1" ? "" : "s", file_names(input));
+  }
+  const std::string_view law = input.starts_with(kRandom) ? input.substr(kRandom.size()) : input;
+  const bool ids = law == "uniform" || law == "zipf";
+  return fmt::format("{} random {} ({})", begin, ids ? "token ids" : "inputs", law);
+}
+
+bool flag_of(const Manifest& manifest, std::string_view key) {
+  const ManifestValue* value = find(manifest, key);
+  const auto* flag = value ? std::get_if<bool>(value) : nullptr;
+  return flag && *flag;
+}
+
+}  // namespace
+
 std::string input_words(const Manifest& manifest) {
-  const auto text = [&](std::string_view key) -> std::string {
-    const ManifestValue* value = find(manifest, key);
-    if (!value) return "";
-    if (const auto* number = std::get_if<std::int64_t>(value)) return fmt::format("{}", *number);
-    if (const auto* list = std::get_if<std::vector<std::string>>(value)) {
-      return fmt::format("{}", fmt::join(*list, "/"));  // one for each model
-    }
-    const auto* name = std::get_if<std::string>(value);
-    return name ? *name : "";
-  };
-  const std::string samples = text("samples"), tokens = text("tokens"), input = text("input");
-  if (samples.empty() || tokens.empty() || input.empty()) return "";
-  return fmt::format("Input: {} sample{} of {} tokens, {}", samples, samples == "1" ? "" : "s", tokens, input);
+  const ManifestValue* listed = find(manifest, "models");
+  const auto* list = listed ? std::get_if<std::vector<std::string>>(listed) : nullptr;
+  const std::vector<std::string> models = list ? *list : std::vector<std::string>{""};
+  const std::size_t n = models.size();
+  const auto samples = values_of(manifest, "samples", n), tokens = values_of(manifest, "tokens", n),
+             inputs = values_of(manifest, "input", n), weights = values_of(manifest, "weights", n);
+  if (n == 0 || samples.empty() || tokens.empty() || inputs.empty()) return "";
+  const bool random = flag_of(manifest, "random_input");
+  const auto short_names = short_model_names(models);
+  std::vector<std::pair<std::string, std::vector<std::string>>> inputs_of;  // words, and the models that have them
+  std::vector<std::string> trained;
+  for (std::size_t m = 0; m < n; ++m) {
+    const auto found = short_names.find(models[m]);
+    const std::string name = shortened(found == short_names.end() ? models[m] : found->second);
+    const std::string words = sample_words(samples[m], tokens[m], inputs[m], random);
+    auto place = std::ranges::find(inputs_of, words, &std::pair<std::string, std::vector<std::string>>::first);
+    if (place == inputs_of.end()) place = inputs_of.insert(place, {words, {}});
+    place->second.push_back(name);
+    if (random && !weights.empty() && weights[m] == "read from files") trained.push_back(name);
+  }
+  std::vector<std::string> parts;
+  for (const auto& [words, names] : inputs_of) {
+    parts.push_back(inputs_of.size() == 1 ? words : fmt::format("{} ({})", words, joined(names)));
+  }
+  std::string text = "Measured on " + joined(parts);
+  if (const auto seeds = values_of(manifest, "seeds", 1); !seeds.empty() && seeds[0] != "1") {
+    text += fmt::format(", for each of {} seeds", seeds[0]);
+  }
+  text += ".";
+  if (!trained.empty()) {
+    text +=
+        fmt::format(" Warning: {} {} trained, but the inputs are random. For the model as it is used, give it text.",
+                    joined(trained), trained.size() == 1 ? "is" : "are");
+  }
+  return text;
 }
 
 }  // namespace rankfall

@@ -64,6 +64,8 @@ std::string counted(std::size_t n, std::string_view word);                  // "
 std::string title_case(std::string words);                                  // "relative residual" with a capital
 std::string mean_words(std::string_view metric, Index n, bool over_seeds);  // "arithmetic mean over 32 samples"
 std::string precision_words(const Manifest& manifest);                      // "float32 ", "float64 " or empty
-std::string input_words(const Manifest& manifest);                          // "32 samples of 128 tokens, random"
+// "Measured on 32 samples of 128 random token ids (uniform)."; model by model where they differ. Of trained weights on
+// random inputs, also what that means.
+std::string input_words(const Manifest& manifest);
 
 }  // namespace rankfall

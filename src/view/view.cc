@@ -24,6 +24,34 @@ Tone tone_of(Status status) {
   }
 }
 
+std::string_view reason_words(Reason reason) {
+  switch (reason) {
+    case Reason::kNone:
+      break;
+    case Reason::kDifferentKeys:
+      return "the mask lets tokens see different keys";
+    case Reason::kPositions:
+      return "the logits depend on positions";
+    case Reason::kLogitRange:
+      return "logits within a row differ by more than 1.256";
+    case Reason::kSkip:
+      return "there is a skip connection";
+    case Reason::kNorm:
+      return "there is a norm";
+    case Reason::kMlp:
+      return "there is an MLP";
+    case Reason::kNoMlp:
+      return "there is no MLP";
+    case Reason::kSeveralHeads:
+      return "there is more than one head";
+    case Reason::kGatedMlp:
+      return "a gated MLP is not Lipschitz";
+    case Reason::kSkipMayCancel:
+      return "attention may cancel the skip";
+  }
+  return "";
+}
+
 std::string_view words_of(Question question) {
   switch (question) {
     case Question::kCollapses:
@@ -34,16 +62,28 @@ std::string_view words_of(Question question) {
       return "How fast is it?";
     case Question::kPaths:
       return "Which paths carry the output?";
+    case Question::kLengths:
+      return "How long are the paths?";
     case Question::kTasks:
       return "Do short paths do the task?";
+    case Question::kRecurrence:
+      return "Does the recurrence collapse?";
+    case Question::kTraining:
+      return "What did training reach?";
     case Question::kTheory:
       return "Does the theory apply?";
     case Question::kLowRank:
       return "Is attention of low rank?";
     case Question::kSketches:
       return "Does Johnson-Lindenstrauss give it cheaply?";
+    case Question::kCosts:
+      return "What does it cost?";
     case Question::kAgrees:
       return "Does it agree with the paper?";
+    case Question::kTokens:
+      return "How is the text tokenised?";
+    case Question::kMachine:
+      return "Are results reproducible here?";
   }
   return "";
 }

@@ -19,6 +19,9 @@ namespace rankfall {
 enum class Tone { kNeutral, kGood, kWarning, kBad };
 Tone tone_of(Status status);
 
+// Why a theorem does not apply, as half a sentence: "there is a skip connection".
+std::string_view reason_words(Reason reason);
+
 // One curve, or one part of stacked bars, in all panels of a figure.
 struct Series {
   enum class Look {
@@ -75,6 +78,7 @@ struct Curves {
   bool deep = false;        // of logarithms: the logarithm of the exponent first, whatever the values
   bool error_bars = false;  // the band as bars
   bool precisions = false;  // where float32 and float64 end is worth a line across
+  bool deviations = false;  // a terminal shows the deviation beside each value
   std::optional<std::pair<double, double>> domain;  // of the linear view
   // A text for each x beside the values, and what it is.
   std::string label_title;
@@ -172,7 +176,23 @@ struct Figure {
 };
 
 // What somebody with ten seconds asks, in the order of a page.
-enum class Question { kCollapses, kPrevents, kSpeed, kPaths, kTasks, kTheory, kLowRank, kSketches, kAgrees };
+enum class Question {
+  kCollapses,
+  kPrevents,
+  kSpeed,
+  kPaths,
+  kLengths,
+  kTasks,
+  kRecurrence,
+  kTraining,
+  kTheory,
+  kLowRank,
+  kSketches,
+  kCosts,
+  kAgrees,
+  kTokens,
+  kMachine,
+};
 std::string_view words_of(Question question);
 
 struct Answer {
@@ -182,9 +202,9 @@ struct Answer {
 };
 
 struct View {
-  std::string about;  // what the numbers are of: "32 samples of 128 tokens, random"
-  std::vector<Answer> answers;
-  bool answers_last = false;  // where other views answer the same, these come after them
+  std::string about;            // what was measured: "Measured on 32 samples of 128 random token ids (uniform)."
+  std::vector<Answer> answers;  // what was found, in one to three sentences: they come first
+  bool answers_last = false;    // where other views answer the same, these come after them
   std::vector<Figure> figures;
   std::vector<std::string> notes;  // small print
 };
@@ -193,6 +213,7 @@ struct View {
 struct ViewOptions {
   std::vector<std::string> metrics;  // to show first, in this order; empty: the study's choice
   bool compares = false;             // rows are of several files: models side by side come first
+  bool short_names = false;          // models have the names under which they are shown
 };
 
 }  // namespace rankfall

@@ -201,7 +201,7 @@ expect "with its attention" grep -qE 'attentions +F32' "$dir/out"
 # The exact residual.
 deep=san:layers=5,heads=2,dim=16,std=0.1,mlp=24
 check "collapse" 0 -- collapse $deep --samples 2 --tokens 8
-expect "pure attention is doubly exponential" grep -qE '^san +doubly exponential: local exponent' "$dir/out"
+expect "pure attention is doubly exponential" grep -qE '^san +doubly exponential decay: ' "$dir/out"
 expect "float32 is marked" grep -q '<f32\|<f64' "$dir/out"
 expect "no plot unless asked for" bash -c "! grep -q 'float32 ╌' '$dir/out'"
 check "collapse with a plot" 0 -- collapse $deep --samples 2 --tokens 8 --plot

@@ -125,8 +125,8 @@ unset HF_HUB_CACHE
 check "a mistyped preset" 2 "did you mean 'bert-base@init'" -- measure brt-base@init
 
 # A trained model on random inputs, and what the numbers are about.
-check "trained on random ids" 0 "note: .*trained weights on random inputs" -- measure "$families/gpt2" --samples 2 --tokens 5
-expect "the table says so" grep -qx 'Input: 2 samples of 5 tokens, random, uniform' "$dir/out"
+check "trained on random ids" 0 "note: .*trained weights, but random inputs.*--text FILE" -- measure "$families/gpt2" --samples 2 --tokens 5
+expect "the table says so" grep -q '^Measured on 2 samples of 5 random token ids (uniform). Warning: gpt2 is trained, but' "$dir/out"
 check "on ids of its own" 0 -- measure "$families/gpt2" --ids "$families/gpt2/input.safetensors"
 says_nothing_of 'random'
 check "untrained on random ids" 0 -- measure "${small[@]}"

@@ -67,6 +67,21 @@ TEST(Variants, NamesAndSpellings) {
   EXPECT_EQ(paper_variants(false).size(), 4u);
 }
 
+TEST(Variants, AblationsRemoveEachPartThatThereIs) {
+  const auto names = [](const Parts& parts) {
+    std::vector<std::string> out;
+    for (const Variant& variant : ablations(parts)) out.push_back(variant.name);
+    return out;
+  };
+  EXPECT_EQ(names({.attn_skip = true, .mlp = true, .mlp_skip = true, .norm = true}),
+            (std::vector<std::string>{"full", "-attn_skip", "-mlp", "-mlp_skip", "-norm", "-attn_skip,-mlp,-norm"}));
+  EXPECT_EQ(names({.attn_skip = true}), (std::vector<std::string>{"full", "-attn_skip"}));
+  EXPECT_EQ(names({}), std::vector<std::string>{"full"});
+  const Network network = bert();
+  EXPECT_EQ(parts_of(network), (Parts{true, true, true, true}));
+  EXPECT_EQ(parts_of(without(network, {.mlp = true, .norm = true})), (Parts{.attn_skip = true}));
+}
+
 TEST(Variants, WithDepthRepeatsAndCuts) {
   const Index before = bert().sizes.n_blocks;
   for (const Index n : {Index{1}, before, before + 1, 3 * before + 2}) {

@@ -19,6 +19,7 @@ TEST(ScreenText, IsHarmless) {
 
 TEST(ScreenText, SpellsOutItsSigns) {
   EXPECT_EQ(screen_text("√(‖·‖₁ ‖·‖∞) → 2", false), "sqrt(||.||_1 ||.||_inf) -> 2");
+  EXPECT_EQ(screen_text("‖X − 1·mean‖ · mean over 3", false), "||X - 1 mean||; mean over 3");
   EXPECT_EQ(screen_text("日\xff", false), "\\u{65e5}\\xff");
 }
 

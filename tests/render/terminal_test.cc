@@ -108,13 +108,49 @@ TEST(Terminal, ShowsAtAGlanceWhoIsDead) {
   EXPECT_EQ(terminal_text(view_with(curves_of({{"full", {0.6, 0.5625, 0.5}}, {"san", {0.6, 0.0176, 1.9e-7}}})), {}),
             R"(bert  relative residual: ‖X − 1·mean‖ / ‖X‖
 
-layer  full                          san
-    0  0.600 ████████████             0.600  ████████████
-    1  0.562 ███████████▎             0.0176 ▍
-    2  0.500 ██████████              ~2e-07  ·floor
+layer  full                           san
+    0  0.600 ████████████              0.600   ████████████
+    1  0.562 ███████████▎              0.0176  ▍
+    2  0.500 ██████████               ~2×10^-7 ·floor
 
-·floor: the rounding noise of the arithmetic, not a property of the network
+·floor: rounding noise, not a property of the network
 )");
+}
+
+TEST(Terminal, BarsAboveOneDiffer) {
+  const std::string text = terminal_text(view_with(curves_of({{"full", {1.0, 1.02, 1.05}}})), {.width = 60});
+  EXPECT_THAT(text, HasSubstr("1.00 ███████████████████\n"));
+  EXPECT_THAT(text, HasSubstr("1.02 ███████████████████▍\n"));
+  EXPECT_THAT(text, HasSubstr("1.05 ████████████████████\n"));
+}
+
+TEST(Terminal, AnswersComeFirst) {
+  View view = view_with(table_of());
+  view.about = "Measured on 2 samples.";
+  view.answers.push_back({Question::kCollapses, "Nothing collapses.", Tone::kGood});
+  EXPECT_TRUE(terminal_text(view, {}).starts_with("Nothing collapses.\n\nMeasured on 2 samples.\n\nthings"));
+}
+
+TEST(Terminal, ShowsDeviationsBesideValues) {
+  Curves curves = curves_of({{"full", {0.5}}});
+  curves.band = Band::kDeviation;
+  curves.deviations = true;
+  curves.points[0].low = 0.375;
+  curves.points[0].high = 0.625;
+  EXPECT_THAT(terminal_text(view_with(curves), {}), HasSubstr("±0.12"));
+}
+
+TEST(Terminal, AColumnOfLogarithmsHasOneNotation) {
+  Curves curves = curves_of({{"san", {-0.5, -405470874, -1220703125}}});
+  curves.scale = Scale::kLog10;
+  for (Point& point : curves.points) point.status = Status::kNone;
+  const std::string text = terminal_text(view_with(curves), {});
+  EXPECT_THAT(text, HasSubstr("   -405470874\n"));
+  EXPECT_THAT(text, HasSubstr("-1220703125"));
+  curves.points.back().value = -4e15;
+  const std::string huge = terminal_text(view_with(curves), {});
+  EXPECT_THAT(huge, HasSubstr("-4.05×10^8"));
+  EXPECT_THAT(huge, HasSubstr("-4.00×10^15"));
 }
 
 TEST(Terminal, TablesSayRangesErrorsAndWhatIsFound) {

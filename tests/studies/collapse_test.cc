@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -60,6 +61,27 @@ TEST(Collapse, MeansAreOverTheSamples) {
   EXPECT_NEAR(std::log10(find(result, "full", 4, "growth_factor").mean.value()), step, 1e-12);
   EXPECT_FALSE(find(result, "san", 6, "growth_factor").verdict.empty() &&
                !find(result, "san", 6, "growth_factor").mean.has_value());
+}
+
+TEST(Collapse, OffersTheArithmeticMeanAtAnyDepth) {
+  CollapseOptions options = small_collapse();
+  options.arithmetic = true;
+  const Result result = collapse(kTiny, options);
+  for (const Index layer : {Index{0}, Index{6}}) {
+    double largest = -INFINITY, sum = 0;
+    for (Index s = 0; s < 3; ++s) {
+      largest = std::max(largest, *find(result, "san", layer, "log10_relative_residual.one", "exact", s).mean);
+    }
+    for (Index s = 0; s < 3; ++s) {
+      sum += std::pow(10, *find(result, "san", layer, "log10_relative_residual.one", "exact", s).mean - largest);
+    }
+    const Row& mean = find(result, "san", layer, "log10_mean_relative_residual.one");
+    EXPECT_NEAR(*mean.mean, largest + std::log10(sum / 3), 1e-9);
+    EXPECT_GE(*mean.mean, *find(result, "san", layer, "log10_relative_residual.one").mean);
+    EXPECT_EQ(mean.n, 3);
+  }
+  const Result plain = collapse(kTiny, small_collapse());
+  EXPECT_EQ(find(plain, "full", 3, "log10_residual.one").mean, find(result, "full", 3, "log10_residual.one").mean);
 }
 
 TEST(Collapse, AgreesWithMeasureWhereFloatsSee) {

@@ -45,7 +45,7 @@ TEST(DecayOf, PureAttentionIsDoublyExponential) {
   EXPECT_NEAR(decay.high, 17, 1e-9);
   EXPECT_EQ(
       decay_words(decay, Curve{-0.2, -0.3, -2, -7.1, -22.4, -68.3}),
-      "doubly exponential: local exponent 3.00 to 17.00 over layers 2 to 5; 0.631 at layer 0, 10^-68.3 at layer 5");
+      "doubly exponential decay: 0.631 to 10^-68.3 in 5 layers (local exponent 3.00 to 17.00 over layers 2 to 5)");
 }
 
 TEST(DecayOf, TwoCubicStepsAreNotEnough) {
@@ -77,7 +77,8 @@ TEST(DecayOf, SizeDecides) {
   // Falls, but by no steady factor.
   const Curve bent = {-0.01, -0.5, -0.53, -0.55, -0.57};
   EXPECT_EQ(decay_of(bent).law, Status::kIrregular);
-  EXPECT_THAT(decay_words(decay_of(bent), bent), testing::StartsWith("irregular: it falls, but by no steady factor"));
+  EXPECT_THAT(decay_words(decay_of(bent), bent),
+              "irregular decay: 0.977 to 0.269 in 4 layers; no exponential fits (R² 0.61)");
 }
 
 TEST(DecayOf, FitsFiveStatesAtLeast) {
@@ -100,8 +101,13 @@ TEST(DecayOf, SamplesThatDisagreeHaveNoCommonLaw) {
 TEST(DecayOf, FewLayersAndNoneAtAll) {
   EXPECT_EQ(decay_of(Curve{-0.2, -2, -7}).law, Status::kTooFewLayers);
   EXPECT_EQ(decay_of(Curve{-0.2}).law, Status::kTooFewLayers);
+  const Curve deep = {-0.2, -2, -8.6}, level = {-0.2, -0.21};
+  EXPECT_EQ(decay_words(decay_of(deep), deep),
+            "collapse: 0.631 to 10^-8.6 in 2 layers; too few layers to name a law (five states are needed)");
+  EXPECT_EQ(decay_words(decay_of(level), level),
+            "0.631 to 0.617 in 1 layer; too few layers to name a law (five states are needed)");
   const Curve equal = {-INFINITY, -INFINITY};
-  EXPECT_EQ(decay_words(decay_of(equal), equal), "none: all tokens are equal");
+  EXPECT_EQ(decay_words(decay_of(equal), equal), "none: all tokens are identical");
 }
 
 TEST(DecayOf, EndsWhereTheLogarithmDoes) {

@@ -209,6 +209,62 @@ TEST(Measure, SeedsGiveRowsEachAndOverAll) {
   EXPECT_EQ(*find(measure(kTinyMeasured, single), "san", 1, "cosine.mean").mean, means[41]);
 }
 
+TEST(Measure, OffersTheOtherMeanAndIntervalsAndChangesNothingElse) {
+  MeasureOptions options = small_measure();
+  options.precision = Precision::kF64;
+  options.input.n_samples = 8;
+  const Result plain = measure(kTinyMeasured, options);
+  options.geometric = options.intervals = true;
+  const Result result = measure(kTinyMeasured, options);
+  for (const Row& row : plain.rows) {
+    EXPECT_EQ(find(result, row.variant, *row.layer, row.metric).mean, row.mean) << row.metric;
+  }
+  const auto value = [&](Index layer, const char* metric) { return *find(result, "full", layer, metric).mean; };
+  for (Index layer = 0; layer <= 4; ++layer) {
+    EXPECT_LE(value(layer, "geometric_relative_residual.one"), value(layer, "relative_residual.one"));
+    for (const std::string metric : {"relative_residual.composite", "cosine.mean"}) {
+      const double low = value(layer, ("interval_low." + metric).c_str());
+      const double high = value(layer, ("interval_high." + metric).c_str());
+      const double mean = value(layer, metric.c_str());
+      EXPECT_LT(low, mean) << metric;
+      EXPECT_GT(high, mean) << metric;
+      // Of the mean of 8 values: about 1.96 standard errors to each side, less what 8 values hide.
+      const double error = *find(result, "full", layer, metric).std / std::sqrt(8.0);
+      EXPECT_NEAR((high - low) / (2 * 1.96 * error), 0.94, 0.16) << metric;
+    }
+  }
+}
+
+TEST(Measure, IntervalsAreReproducible) {
+  MeasureOptions options = small_measure();
+  options.intervals = true;
+  options.variants = {variant_named("full")};
+  const Result one = measure(kTinyMeasured, options), other = measure(kTinyMeasured, options);
+  EXPECT_EQ(find(one, "full", 2, "interval_low.cosine.mean").mean,
+            find(other, "full", 2, "interval_low.cosine.mean").mean);
+  options.input.n_samples = 1;
+  for (const Row& row : measure(kTinyMeasured, options).rows) {
+    EXPECT_FALSE(row.metric.starts_with("interval_")) << "one sample says nothing of others";
+  }
+}
+
+TEST(Measure, GeometricMeansOverSeeds) {
+  MeasureOptions options = small_measure();
+  options.geometric = options.intervals = true;
+  options.n_seeds = 2;
+  options.variants = {variant_named("full")};
+  const Result result = measure(kTinyMeasured, options);
+  double product = 1;
+  for (const Row& row : result.rows) {
+    if (row.metric == "geometric_relative_residual.inf" && row.layer == 1 && row.seed) product *= *row.mean;
+    EXPECT_TRUE(row.seed || !row.metric.starts_with("interval_"));
+  }
+  const Row& mean = find(result, "full", 1, "geometric_relative_residual.inf");
+  EXPECT_NEAR(*mean.mean, std::sqrt(product), 1e-12);
+  EXPECT_EQ(mean.kind, "seeds");
+  EXPECT_EQ(mean.n, 2);
+}
+
 TEST(Measure, OneTokenHasNoPairsAndNoResidual) {
   MeasureOptions options = small_measure();
   options.input.n_tokens = 1;

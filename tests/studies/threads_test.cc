@@ -52,6 +52,7 @@ std::vector<std::string> small(const std::string& rest) {
 TEST(StudyThreads, Measure) {
   auto options = with_input<MeasureOptions>(3, 12);
   options.metrics = {"all"};
+  options.geometric = options.intervals = true;
   expect_same_rows([&] { return measure(small(",norm=post"), options); });
 }
 

@@ -15,21 +15,21 @@ TEST(Significant, HasThreeDigits) {
                                                   {0.01758, "0.0176"},
                                                   {0.0012345, "0.00123"},
                                                   {0.0009999, "0.00100"},
-                                                  {6.99e-7, "6.99e-07"},
+                                                  {6.99e-7, "6.99×10^-7"},
                                                   {0.9996, "1.00"},
                                                   {1, "1.00"},
                                                   {12.34, "12.3"},
                                                   {123.4, "123"},
                                                   {1234, "1234"},
                                                   {999499, "999499"},
-                                                  {999999, "1.00e+06"},
+                                                  {999999, "1.00×10^6"},
                                                   {-0.5, "-0.500"},
-                                                  {-1e-9, "-1.00e-09"},
-                                                  {5e-324, "4.94e-324"},
-                                                  {1.7e308, "1.70e+308"}};
+                                                  {-1e-9, "-1.00×10^-9"},
+                                                  {5e-324, "4.94×10^-324"},
+                                                  {1.7e308, "1.70×10^308"}};
   for (const auto& [value, text] : cases) EXPECT_EQ(significant(value), text) << value;
   EXPECT_EQ(significant(0.61, 2), "0.61");
-  EXPECT_EQ(significant(7e-7, 2), "7.0e-07");
+  EXPECT_EQ(significant(7e-7, 2), "7.0×10^-7");
   EXPECT_EQ(significant(std::numeric_limits<double>::infinity()), "inf");
 }
 
@@ -38,13 +38,18 @@ TEST(Logarithm, KeepsWhatIsOfInterest) {
   EXPECT_EQ(logarithm(-20.31), "-20.31");
   EXPECT_EQ(logarithm(-1688.62), "-1688.6");
   EXPECT_EQ(logarithm(-190123.4), "-190123");
-  EXPECT_EQ(logarithm(-4.3e12), "-4.3e+12");
+  EXPECT_EQ(logarithm(-4.3e12), "-4300000000000");
+  EXPECT_EQ(logarithm(-4.3e15), "-4.30×10^15");
+  EXPECT_EQ(logarithm(-405470874, true), "-4.05×10^8") << "like its neighbours in a column of huge ones";
+  EXPECT_EQ(significant(2e-16, 1), "2×10^-16");
+  EXPECT_EQ(significant(1e-7, 1), "10^-7");
 }
 
 TEST(AlignPoints, PutsPointsUnderEachOther) {
-  std::vector<std::string> numbers = {"0.612", "12.3", "~2e-07", "128", "-"};
+  std::vector<std::string> numbers = {"0.612", "12.3", "~2×10^-7", "128", "-", "10^-7"};
   align_points(numbers);
-  EXPECT_THAT(numbers, testing::ElementsAre("  0.612", " 12.3  ", " ~2e-07", "128    ", "  -    "));
+  EXPECT_THAT(numbers,
+              testing::ElementsAre("  0.612  ", " 12.3    ", " ~2×10^-7", "128      ", "  -      ", " 10^-7   "));
 }
 
 TEST(Bar, IsInEighths) {
@@ -68,10 +73,10 @@ TEST(Bar, HasItsWidthForAnyNumber) {
 
 TEST(DigitsText, RoundsWhatIsTooLong) {
   EXPECT_EQ(digits_text("531441", 9), "531441");
-  EXPECT_EQ(digits_text("23298085122481", 9), "2.33e+13");
-  EXPECT_EQ(digits_text("999999999999", 9), "1.00e+12");
-  EXPECT_EQ(digits_text(std::string(400, '9'), 9), "1.00e+400");
-  EXPECT_EQ(digits_text("4509800000000000000000", 9), "4.51e+21");
+  EXPECT_EQ(digits_text("23298085122481", 9), "2.33×10^13");
+  EXPECT_EQ(digits_text("999999999999", 9), "1.00×10^12");
+  EXPECT_EQ(digits_text(std::string(400, '9'), 9), "1.00×10^400");
+  EXPECT_EQ(digits_text("4509800000000000000000", 9), "4.51×10^21");
   EXPECT_EQ(digits_text("0", 1), "0");
 }
 

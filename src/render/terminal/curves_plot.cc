@@ -82,7 +82,7 @@ PlotScale exponent_scale(double deepest) {
   for (double exponent = kSmallest; exponent <= deepest * 1.0001; exponent *= 10) {
     scale.labels.push_back({-exponent, exponent < 1     ? fmt::format("10^-{:.1f}", exponent)
                                        : exponent < 1e5 ? fmt::format("10^-{:.0f}", exponent)
-                                                        : fmt::format("10^-1e{:.0f}", std::log10(exponent))});
+                                                        : fmt::format("10^-10^{:.0f}", std::log10(exponent))});
   }
   return scale;
 }

@@ -56,9 +56,7 @@ constexpr int kMark = 4;      // in place of bars, which logarithms do not have
 constexpr int kMaxName = 28;  // longer names of series, and labels, are cut
 
 // A residual that is rounding has a size and no digits; a rank or a cosine made of such a state is a plain number.
-std::string floor_text(double value) {
-  return std::abs(value) < 0.01 ? fmt::format("~{:.0e}", value) : "~" + significant(value, 2);
-}
+std::string floor_text(double value) { return "~" + significant(value, std::abs(value) < 0.01 ? 1 : 2); }
 
 // Layers and lengths are whole numbers.
 std::string x_text(double x) {
@@ -99,7 +97,7 @@ class CurvesWriter {
         if (point) largest_ = std::max(largest_, std::abs(point->value.value_or(0)));
       }
     }
-    if (curves.share) largest_ = 1;
+    if (curves.share) largest_ = std::max(largest_, 1.0);
   }
 
   void write() {
@@ -153,13 +151,20 @@ class CurvesWriter {
     SeriesText text{.name = screen_.text(grid_.names[series]), .values = {}, .ranges = {}};
     const bool ranges =
         curves_.band == Band::kRange || curves_.band == Band::kQuartiles || curves_.band == Band::kInterval;
+    const bool powers = std::ranges::any_of(grid_.cells[series], [](const Point* point) {
+      return point && std::abs(point->value.value_or(0)) >= kWholeLogarithms;
+    });
     for (const Point* point : grid_.cells[series]) {
-      text.values.push_back(!point || !point->value ? "-"
-                            : at_floor(point)       ? floor_text(*point->value)
-                            : is_log10_             ? logarithm(*point->value)
-                                                    : significant(*point->value));
-      const bool has = ranges && point && point->low && point->high && !at_floor(point);
-      text.ranges.push_back(has ? fmt::format("{}..{}", significant(*point->low), significant(*point->high)) : "");
+      text.values.push_back(screen_.text(!point || !point->value ? "-"
+                                         : at_floor(point)       ? floor_text(*point->value)
+                                         : is_log10_             ? logarithm(*point->value, powers)
+                                                                 : significant(*point->value)));
+      std::string range;
+      if (point && point->value && point->low && point->high && !at_floor(point)) {
+        if (ranges) range = fmt::format("{}..{}", significant(*point->low), significant(*point->high));
+        if (curves_.deviations) range = "±" + significant(*point->high - *point->value, 2);
+      }
+      text.ranges.push_back(screen_.text(range));
     }
     align_points(text.values);
     return text;

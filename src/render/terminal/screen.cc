@@ -13,15 +13,15 @@ struct Mark {
 
 // In at most four columns.
 constexpr Mark kMarks[] = {
-    {Status::kRoundingFloor, "·floor", "the rounding noise of the arithmetic, not a property of the network"},
-    {Status::kBelowFloat32, "<f32", "beyond what float32 arithmetic shows of it"},
-    {Status::kBelowFloat64, "<f64", "beyond what float64 arithmetic shows of it"},
+    {Status::kRoundingFloor, "·floor", "rounding noise, not a property of the network"},
+    {Status::kBelowFloat32, "<f32", "below the rounding floor of float32; only exact arithmetic sees it"},
+    {Status::kBelowFloat64, "<f64", "below the rounding floor of float64; only exact arithmetic sees it"},
     {Status::kOutOfRange, "<<", "below 10^(-10^308), where logarithms end"},
     {Status::kNotCarried, "?", "not carried by double precision either (metric log10_error)"},
     {Status::kExactlyZero, "= 0", "exactly zero"},
     {Status::kHolds, "ok", "applies and holds"},
-    {Status::kVacuous, "vac", "holds, but allows more than what enters"},
-    {Status::kNotApplicable, "n/a", "a condition of it fails"},
+    {Status::kVacuous, "vac", "vacuous: holds, but the bound exceeds the residual that enters the block"},
+    {Status::kNotApplicable, "n/a", "does not apply: a condition fails"},
     {Status::kViolated, "!!", "violated"},
 };
 

@@ -54,6 +54,8 @@ constexpr std::pair<std::string_view, std::string_view> kSpelledOut[] = {
     {"γ", "gamma"}, {"δ", "delta"}, {"π", "pi"},
 };
 
+bool is_of_a_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 }  // namespace
 
 std::string for_terminal(std::string_view text) {
@@ -75,7 +77,12 @@ std::string screen_text(std::string_view text, bool unicode) {
     const Utf8Unit unit = utf8_decode(std::string_view(safe).substr(at));
     const std::string_view sign = std::string_view(safe).substr(at, unit.length);
     const auto* known = std::ranges::find(kSpelledOut, sign, &std::pair<std::string_view, std::string_view>::first);
-    if (known != std::end(kSpelledOut)) {
+    const char next = at + unit.length < safe.size() ? safe[at + unit.length] : ' ';
+    if (sign == "·" && !out.empty() && out.back() == ' ' && next == ' ') {
+      out.back() = ';';  // " · " between two parts of a heading
+    } else if (sign == "·" && !out.empty() && is_of_a_word(out.back()) && is_of_a_word(next)) {
+      out += ' ';  // a product, "1·mean"
+    } else if (known != std::end(kSpelledOut)) {
       out += known->second;
     } else if (unit.code < 0x80) {
       out += static_cast<char>(unit.code);

@@ -22,12 +22,12 @@ std::string number_text(const Number& number, const TableColumn& column, const S
   if (!number.value) return "-";
   const double value = *number.value;
   const bool is_whole = value == std::floor(value) && std::abs(value) < 1e15;
-  std::string text = number.error                  ? screen.text(with_error(value, *number.error, column.digits))
-                     : column.kind == Kind::kLog10 ? logarithm(value)
+  std::string text = number.error                              ? with_error(value, *number.error, column.digits)
+                     : column.kind == Kind::kLog10             ? logarithm(value)
                      : column.kind == Kind::kCount && is_whole ? fmt::format("{:.0f}", value)
                                                                : significant(value, column.digits);
   if (number.at_least) text.insert(0, ">=");
-  return text;
+  return screen.text(text);
 }
 
 // What stands beside a number: its range, what is said of it.
@@ -35,7 +35,7 @@ std::string beside_number(const Number& number, const TableColumn& column, const
   std::string text;
   if (number.low && number.high) {
     const std::string from = significant(*number.low, column.digits), to = significant(*number.high, column.digits);
-    if (from != to) text = fmt::format("{}..{}", from, to);
+    if (from != to) text = screen.text(fmt::format("{}..{}", from, to));
   }
   if (!number.note.empty()) text += (text.empty() ? "" : " ") + screen.text(number.note);
   return text;
@@ -118,6 +118,10 @@ class GridWriter {
     beside.is_label = main.is_label;
     TextColumn bars = beside;
     double largest = column.kind == Kind::kShare ? 1 : 0;
+    for (std::size_t r = 0; r < n_rows_ && column.kind == Kind::kShare; ++r) {
+      const auto* number = std::get_if<Number>(&table_.rows[r][c]);
+      if (number && std::isfinite(number->value.value_or(0))) largest = std::max(largest, number->value.value_or(0));
+    }
     for (std::size_t r = 0; r < n_rows_; ++r) {
       const Cell& cell = table_.rows[r][c];
       main.add(cell_text(cell, column, screen_));
@@ -136,7 +140,7 @@ class GridWriter {
 
   static void align_points_of(TextColumn& column) {
     const bool plain = std::ranges::all_of(column.cells, [](const std::string& text) {
-      return text.find_first_not_of("0123456789.e+-") == std::string::npos;
+      return text.find_first_not_of("0123456789.+-^x×") == std::string::npos;
     });
     if (!plain) return;
     align_points(column.cells);
@@ -352,7 +356,7 @@ void draw(const Table& table, Screen& screen) {
     GridWriter(table, n, screen).write();
   }
   if (n < table.rows.size()) {
-    screen.paragraph(fmt::format("{} of {} lines shown.", n, table.rows.size()), Colour::kDim);
+    screen.paragraph(fmt::format("Showing {} of {} lines.", n, table.rows.size()), Colour::kDim);
     screen.out += '\n';
   }
 }

@@ -26,6 +26,8 @@ std::string terminal_text(const View& view, const TableOptions& given) {
   TableOptions options = given;
   options.width = std::max(options.width, 40);
   Screen screen(options);
+  for (const Answer& answer : view.answers) screen.paragraph(answer.answer, colour_of(answer.tone));
+  if (!view.answers.empty()) screen.out += '\n';
   if (!view.about.empty()) {
     screen.paragraph(view.about, Colour::kDim);
     screen.out += '\n';

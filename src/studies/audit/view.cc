@@ -14,7 +14,8 @@ namespace {
 
 // A claim that fails as it is known to fail is no alarm.
 Badge claim_verdict(const Row& row) {
-  if (row.kind == "unexpected") return {Tone::kBad, fmt::format("{}, which is not the recorded verdict", row.verdict)};
+  if (row.kind == "unexpected")
+    return {Tone::kBad, fmt::format("{}, which differs from the recorded verdict", row.verdict)};
   const Tone tone = row.status == Status::kViolated ? Tone::kWarning : tone_of(row.status);
   return {tone, fmt::to_string(row.verdict)};
 }
@@ -44,9 +45,12 @@ Table claim_table(const Result& result, std::string_view prefix, const std::stri
   }
   using Kind = TableColumn::Kind;
   Table table;
-  table.columns = {
-      {"claim"},          {statement, Kind::kProse}, {"verdict"}, {"evidence", Kind::kProse}, {"value", Kind::kNumber},
-      {"n", Kind::kCount}};
+  table.columns = {{"claim"},
+                   {statement, Kind::kProse},
+                   {"verdict"},
+                   {"evidence", Kind::kProse},
+                   {"value", Kind::kNumber},
+                   {"cases", Kind::kCount}};
   for (const std::string& name : order.list()) {
     const Claim& claim = claims.at(name);
     const auto number = [](auto value) { return value ? Cell(Number(value)) : Cell(); };
@@ -83,9 +87,9 @@ View audit_view(const Result& result, const ViewOptions& /*options*/) {
   if (n == 0) return view;
   view.answers.push_back(
       {Question::kTheory,
-       fmt::format("Of {} tried, {} hold, {} fail as stated and of {} no counterexample was found{}.",
+       fmt::format("Of {} tested, {} hold and {} fail as stated; for {} no counterexample was found{}.",
                    counted(static_cast<std::size_t>(n), "claim"), holds, fails, n - holds - fails,
-                   unexpected == 0 ? "" : fmt::format("; {} came out otherwise than recorded", unexpected)),
+                   unexpected == 0 ? "" : fmt::format("; {} differ from the recorded verdict", unexpected)),
        unexpected == 0 ? Tone::kNeutral : Tone::kBad});
   return view;
 }

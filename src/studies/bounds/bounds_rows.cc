@@ -9,6 +9,8 @@
 
 #include "result/statistics.h"
 #include "studies/bounds/bounds_tally.h"
+#include "view/number_text.h"
+#include "view/view.h"
 
 namespace rankfall {
 namespace {
@@ -117,7 +119,7 @@ class BoundsRows {
     } else {
       row.status = Status::kNotApplicable;
       row.reason = Reason::kDifferentKeys;
-      row.verdict = reason_words(row.reason);
+      row.verdict = std::string(reason_words(row.reason));
     }
     set(add("gamma", layer, index), gamma);
     set(add("attention.dobrushin", layer, index), dobrushin);
@@ -219,31 +221,40 @@ class BoundsRows {
   }
 
   static std::string sentence(const std::string& name, const BoundTally& tally) {
-    const auto share = [&](Status status) { return fmt::format("{} of {}", tally.of(status), tally.n()); };
-    const char* ratio = name == "lower" ? "bound/measured" : "measured/bound";
+    const auto cases = [&](Status status) {
+      return tally.of(status) == tally.n() ? fmt::format("all {} case{}", tally.n(), tally.n() == 1 ? "" : "s")
+                                           : fmt::format("{} of {} cases", tally.of(status), tally.n());
+    };
     std::string text;
     const auto say = [&](const std::string& words) { text += (text.empty() ? "" : "; ") + words; };
-    if (tally.of(Status::kViolated) > 0) say(fmt::format("violated in {}", share(Status::kViolated)));
-    if (tally.of(Status::kHolds) > 0) say(fmt::format("applies and holds in {}", share(Status::kHolds)));
+    if (tally.of(Status::kViolated) > 0) say(fmt::format("violated in {}", cases(Status::kViolated)));
+    if (tally.of(Status::kHolds) > 0) say(fmt::format("holds in {}", cases(Status::kHolds)));
     if (tally.of(Status::kVacuous) > 0) {
-      say(fmt::format("vacuous in {}: it allows more than what enters", share(Status::kVacuous)));
+      say(fmt::format("vacuous in {}: the bound exceeds the residual that enters the block", cases(Status::kVacuous)));
     }
     if (tally.of(Status::kExactlyZero) > 0) {
-      say(fmt::format("nothing to bound in {}: the residual that enters is 0", share(Status::kExactlyZero)));
+      say(fmt::format("nothing to bound in {}: the residual that enters is 0", cases(Status::kExactlyZero)));
     }
-    if (tally.of(Status::kNotApplicable) > 0) {
-      say(fmt::format("does not apply in {} ({})", share(Status::kNotApplicable), tally.reasons()));
+    if (const Index n = tally.of(Status::kNotApplicable); n > 0) {
+      say(n == tally.n() ? fmt::format("does not apply: {}", tally.reasons())
+                         : fmt::format("does not apply in {}: {}", cases(Status::kNotApplicable), tally.reasons()));
     }
+    const bool lower = name == "lower";
     if (std::isfinite(tally.tightest)) {
-      say(fmt::format("at best {} = {}", ratio, power_of_ten(tally.tightest)));
+      text += fmt::format(". At its tightest, {} is {} times {}", lower ? "the measured value" : "the bound",
+                          power_of_ten(0 - tally.tightest), lower ? "the bound" : "the measured value");
     } else if (std::isfinite(tally.tightest_of_all)) {
-      say(fmt::format("taken nevertheless, {} = {} at most", ratio, power_of_ten(tally.tightest_of_all)));
+      text += tally.tightest_of_all <= 0
+                  ? fmt::format(". Evaluated anyway, it {} at least {}-fold",
+                                lower ? "underestimates" : "overestimates", power_of_ten(0 - tally.tightest_of_all))
+                  : fmt::format(". Evaluated anyway, it fails {}-fold", power_of_ten(tally.tightest_of_all));
     }
     return text;
   }
 
   static std::string power_of_ten(double log10_value) {
-    return log10_value > -4 ? fmt::format("{:.2g}", std::pow(10, log10_value)) : fmt::format("10^{:.1f}", log10_value);
+    return std::abs(log10_value) < 3 ? significant(std::pow(10, log10_value), 2)
+                                     : fmt::format("10^{:.1f}", log10_value);
   }
 
   const Network& network_;

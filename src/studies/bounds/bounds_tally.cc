@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "view/view.h"
+
 namespace rankfall {
 namespace {
 
@@ -17,21 +19,6 @@ constexpr Status kGravest[] = {Status::kViolated, Status::kHolds, Status::kVacuo
                                Status::kNotApplicable};
 
 }  // namespace
-
-std::string reason_words(Reason reason) {
-  constexpr const char* kWords[] = {"",
-                                    "tokens see different keys",
-                                    "positions in the logits",
-                                    "logits of a row differ by more than 1.256",
-                                    "skip present",
-                                    "norm present",
-                                    "MLP present",
-                                    "no MLP",
-                                    "more than one head",
-                                    "gated MLPs are not Lipschitz",
-                                    "attention may undo the skip"};
-  return kWords[static_cast<std::size_t>(reason)];
-}
 
 Status status_of(const Inequality& i) {
   if (i.fails != Reason::kNone) return Status::kNotApplicable;
@@ -94,7 +81,8 @@ Reason BoundTally::reason() const {
 std::string BoundTally::reasons() const {
   std::string words;
   for (const auto& [which, count] : cases) {
-    if (which.second != Reason::kNone) words += (words.empty() ? "" : ", ") + reason_words(which.second);
+    if (which.second != Reason::kNone)
+      words += fmt::format("{}{}", words.empty() ? "" : ", and ", reason_words(which.second));
   }
   return words;
 }
@@ -106,11 +94,11 @@ std::string BoundTally::verdict() const {
     if (!text.empty()) text += "; ";
     text += of(status) == n() ? words : fmt::format("{} in {} of {}", words, of(status), n());
   };
-  say(Status::kViolated, "applies and is violated");
-  say(Status::kHolds, "applies and holds");
+  say(Status::kViolated, "violated");
+  say(Status::kHolds, "holds");
   say(Status::kVacuous, "vacuous");
   say(Status::kExactlyZero, "nothing to bound: the residual that enters is 0");
-  say(Status::kNotApplicable, "condition fails: " + reasons());
+  say(Status::kNotApplicable, "does not apply: " + reasons());
   return text;
 }
 

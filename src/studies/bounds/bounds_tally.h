@@ -12,9 +12,6 @@ namespace rankfall {
 
 inline constexpr double kLn10 = 2.302585092994045684;
 
-// Why a theorem does not apply, in words.
-std::string reason_words(Reason reason);
-
 // What became of one inequality. kExactlyZero: nothing enters, so there is nothing to bound.
 Status status_of(const Inequality& i);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "result/prose_format.h"
 #include "studies/views.h"
+#include "view/number_text.h"
 #include "view/rows.h"
 
 namespace rankfall {
@@ -19,17 +21,17 @@ constexpr std::string_view kDepthSuffix = "_depth";
 // What a bound says; empty for one that is not known.
 std::string_view bound_words(const std::string& bound) {
   static const std::map<std::string_view, std::string_view> words = {
-      {"T2.2", "Theorem 2.2, one head"},
-      {"T2.3", "Theorem 2.3 as published, all heads of a block"},
-      {"T2.3_sound", "Theorem 2.3 as it can be proved"},
+      {"T2.2", "Theorem 2.2: the residual behind one head"},
+      {"T2.3", "Theorem 2.3 as published: all heads of a block"},
+      {"T2.3_sound", "Theorem 2.3 in a form that is proved"},
       {"T2.2_depth", "Theorem 2.2 for all layers together, one head"},
       {"T2.3_depth", "Theorem 2.3 for all layers together"},
       {"C3.2_depth", "Corollary 3.2 for all layers together, with MLPs"},
-      {"certified", "from the weights and the logits of each sample"},
-      {"certified_frobenius", "the same in the Frobenius norm"},
-      {"dobrushin", "contraction by the Dobrushin coefficient of each attention matrix"},
-      {"dobrushin_tanh", "the Dobrushin coefficient itself, from the range of the logits; one head"},
-      {"lower", "with skips: what the residual does not fall below"}};
+      {"certified", "bound from the weights and the logits of each sample, composite norm"},
+      {"certified_frobenius", "as certified, in the Frobenius norm"},
+      {"dobrushin", "contraction by the Dobrushin coefficient δ(P) of each attention matrix"},
+      {"dobrushin_tanh", "bound on δ(P) itself, from the range of the logits of one head"},
+      {"lower", "lower bound: with skips, the residual does not fall below it"}};
   const auto found = words.find(bound);
   return found == words.end() ? "" : found->second;
 }
@@ -60,9 +62,8 @@ Curves bound_curves(const RowGroup& group, bool depth) {
   curves.scale = Scale::kLog10;
   curves.with_one = true;
   curves.about =
-      "log10 of bound / measured (lower: measured / bound), the tightest case of all samples and heads: 0 is tight, 7 "
-      "is "
-      "seven orders of magnitude of slack";
+      "log10 (bound / measured), for lower log10 (measured / bound), in the tightest case over samples and heads; 0 is "
+      "tight, 7 is seven orders of magnitude of slack";
   return curves;
 }
 
@@ -71,15 +72,26 @@ Tone bound_tone(const Row& row) {
   return row.status == Status::kViolated && row.kind != "proved" ? Tone::kWarning : tone_of(row.status);
 }
 
-Table theorem_table(const RowGroup& group) {
+// `explained`: the names whose line said what they are; a name is explained in the line where it is first used.
+Table theorem_table(const RowGroup& group, Names& explained) {
   using Kind = TableColumn::Kind;
   Table table;
   table.title = group.name() + ": verdict per theorem";
+  if (explained.empty()) {
+    table.about =
+        "claimed: as the paper states it; proved: in a form that is proved; weights: computed before any input; data: "
+        "from each sample; a case: one block (and head) of one sample";
+  }
   table.columns = {{"theorem"}, {"kind"}, {"made of"}, {"cases", Kind::kCount}, {"verdict", Kind::kProse}};
   for (const Row* row : with_metric(group.rows, "theorem")) {
     const std::string basis = row->basis == Basis::kWeights ? "weights" : "data";
+    std::string verdict = fmt::to_string(row->verdict);
+    const std::size_t n_before = explained.size();
+    explained.add(row->claim);
+    const std::string_view words = bound_words(row->claim);
+    if (explained.size() > n_before && !words.empty()) verdict = fmt::format("[{}] {}", words, verdict);
     table.rows.push_back({row->claim, row->kind, basis, row->n ? Cell(Number(row->n)) : Cell(),
-                          Badge{bound_tone(*row), fmt::to_string(row->verdict)}});
+                          Badge{bound_tone(*row), std::move(verdict)}});
   }
   return table;
 }
@@ -94,10 +106,8 @@ Table bound_names(const Result& result) {
     if (row.metric.starts_with(kTightness)) names.add(row.metric.substr(kTightness.size()));
   }
   Table table;
-  table.title = "what the bounds are";
-  table.about =
-      "claimed: as the paper states it; proved: as it can be proved; weights: known before any input; data: needs the "
-      "sample";
+  table.title = "What the bounds are";
+  table.only_page = true;  // a terminal explains each name where it is first used
   table.columns = {{"bound"}, {"what it says", TableColumn::Kind::kProse}};
   for (const std::string& name : names.list()) {
     if (const std::string_view words = bound_words(name); !words.empty()) {
@@ -107,47 +117,91 @@ Table bound_names(const Result& result) {
   return table;
 }
 
-// "applies and holds in 3 of 24; does not apply in 21 of 24", from the rows theorem.cases.
-std::string case_words(const Rows& rows, const Row& theorem) {
-  static constexpr std::pair<Status, std::string_view> kWords[] = {
-      {Status::kViolated, "violated"},
-      {Status::kHolds, "applies and holds"},
-      {Status::kVacuous, "vacuous"},
-      {Status::kExactlyZero, "nothing to bound"},
-      {Status::kNotApplicable, "does not apply"},
-  };
-  std::map<Status, double> counts;
-  for (const Row* row : rows) {
-    if (row->metric == "theorem.cases" && row->claim == theorem.claim) counts[row->status] += row->mean.value_or(0);
-  }
-  std::vector<std::string> parts;
-  for (const auto& [status, words] : kWords) {
-    if (counts[status] > 0) {
-      parts.push_back(fmt::format("{} in {} of {}", words, counts[status], theorem.n.value_or(0)));
+// How many cases of a theorem came out in each way, from the rows theorem.cases.
+struct CaseCounts {
+  std::map<Status, double> by_status;
+  std::map<Reason, double> by_reason;
+  double n = 0;
+
+  CaseCounts(const Rows& rows, std::string_view claim) {
+    for (const Row* row : rows) {
+      if (row->metric != "theorem.cases" || row->claim != claim) continue;
+      by_status[row->status] += row->mean.value_or(0);
+      if (row->reason != Reason::kNone) by_reason[row->reason] += row->mean.value_or(0);
+      n += row->mean.value_or(0);
     }
   }
-  return fmt::format("{}", fmt::join(parts, "; "));
+  double of(Status status) const {
+    const auto found = by_status.find(status);
+    return found == by_status.end() ? 0 : found->second;
+  }
+  std::string reasons() const {
+    std::vector<std::string> words;
+    for (const auto& [reason, count] : by_reason) words.emplace_back(reason_words(reason));
+    return joined(words);
+  }
+};
+
+// "Theorem 2.3 (...) does not apply to bert-tiny@init full: there is a skip connection."
+std::string theorem_sentence(const RowGroup& group, bool first) {
+  const CaseCounts cases(group.rows, "T2.3");
+  if (cases.n == 0) return "";
+  const std::string name = first ? "Theorem 2.3 (attention alone shrinks the residual to its cube)" : "Theorem 2.3";
+  const std::string network = shortened(group.name());
+  const std::string vacuous = "its bound exceeds the residual that enters the block";
+  const auto in = [&](Status status) { return fmt::format("in {} of {} cases", cases.of(status), cases.n); };
+  if (cases.of(Status::kViolated) > 0)
+    return fmt::format("{} is violated {} of {}.", name, in(Status::kViolated), network);
+  if (cases.of(Status::kNotApplicable) == cases.n) {
+    return fmt::format("{} does not apply to {}: {}.", name, network, cases.reasons());
+  }
+  if (cases.of(Status::kVacuous) == cases.n) {
+    return fmt::format("{} applies to {} but says nothing: in all {} cases {}.", name, network, cases.n, vacuous);
+  }
+  std::string text;
+  const auto add = [&](const std::string& words) { text += (text.empty() ? "" : ", ") + words; };
+  if (cases.of(Status::kHolds) > 0) add("holds " + in(Status::kHolds));
+  if (cases.of(Status::kVacuous) > 0) add(fmt::format("is vacuous {} ({})", in(Status::kVacuous), vacuous));
+  if (cases.of(Status::kNotApplicable) > 0) {
+    add(fmt::format("does not apply {} ({})", in(Status::kNotApplicable), cases.reasons()));
+  }
+  return text.empty() ? "" : fmt::format("{} on {}: {}.", name, network, text);
+}
+
+// The proved bound on the residual that comes closest.
+std::string tightest_words(const std::vector<RowGroup>& groups) {
+  const Row* best = nullptr;
+  for (const RowGroup& group : groups) {
+    for (const Row* row : with_metric(group.rows, "theorem")) {
+      const bool bounds_residual = row->claim != "lower" && row->claim != "dobrushin_tanh";
+      if (!bounds_residual || row->kind != "proved" || row->status != Status::kHolds || !finite(row->mean)) continue;
+      if (!best || *row->mean > *best->mean) best = row;
+    }
+  }
+  if (!best) return "";
+  const double log10_slack = 0 - *best->mean;
+  const std::string slack =
+      log10_slack < 3 ? significant(std::pow(10, log10_slack), 2) : fmt::format("10^{:.1f}", log10_slack);
+  return fmt::format(" The tightest is {} ({}): at best {} times the measured value.", best->claim,
+                     bound_words(best->claim), slack);
 }
 
 void answer_theory(const std::vector<RowGroup>& groups, std::vector<Answer>& answers) {
-  constexpr std::size_t kMostGroups = 3;
+  constexpr std::size_t kMostGroups = 2;
   Index n_violated = 0;
   for (const RowGroup& group : groups) {
     for (const Row* row : group.rows) {
       const bool broken = row->kind == "proved" && row->status == Status::kViolated;
       if (broken && row->metric.starts_with(kTightness)) ++n_violated;
-      const bool published = row->metric == "theorem" && row->claim == "T2.3";
-      if (!published || (row->variant != "san" && row->variant != "full") || answers.size() == kMostGroups) continue;
-      const std::string cases = case_words(group.rows, *row);
-      if (cases.empty()) continue;
-      answers.push_back({Question::kTheory, fmt::format("Theorem 2.3 on {} {}, by block and sample: {}.",
-                                                        shortened(row->model), row->variant, cases)});
     }
+    if (answers.size() == kMostGroups) continue;
+    const std::string sentence = theorem_sentence(group, answers.empty());
+    if (!sentence.empty()) answers.push_back({Question::kTheory, sentence});
   }
-  answers.push_back(
-      {Question::kTheory,
-       n_violated == 0 ? "No proved bound is violated." : fmt::format("{} proved bounds are violated.", n_violated),
-       n_violated == 0 ? Tone::kNeutral : Tone::kBad});
+  answers.push_back({Question::kTheory,
+                     n_violated == 0 ? "No proved bound is violated." + tightest_words(groups)
+                                     : fmt::format("{} proved bounds are violated.", n_violated),
+                     n_violated == 0 ? Tone::kNeutral : Tone::kBad});
 }
 
 }  // namespace
@@ -160,17 +214,18 @@ View bounds_view(const Result& result, const ViewOptions& /*options*/) {
       "Each bound divided by what it bounds, block by block. 1 is tight; a value below 1 violates the bound if its "
       "conditions hold.";
   figure.notes.emplace_back(
-      "Points where a condition fails or the bound says nothing are drawn, too: tooltip and table say so.");
+      "Points where a condition fails or the bound is vacuous are drawn as well; their tooltips and the table say so.");
   const std::vector<RowGroup> groups = by_variant(result);
   Names bounds;
+  Names explained;
   for (const RowGroup& group : groups) {
+    if (Table table = theorem_table(group, explained); !table.rows.empty()) figure.nodes.emplace_back(std::move(table));
     for (const bool depth : {false, true}) {
       Curves curves = bound_curves(group, depth);
       if (curves.points.empty()) continue;
       for (const Point& point : curves.points) bounds.add(point.series);
       figure.nodes.emplace_back(std::move(curves));
     }
-    if (Table table = theorem_table(group); !table.rows.empty()) figure.nodes.emplace_back(std::move(table));
   }
   figure.series = numbered_series(bounds.list());
   for (Series& series : figure.series) {

@@ -73,8 +73,9 @@ Figure tracks_figure(const CircleModel& model, std::size_t number) {
   figure.id = fmt::format("tracks-{}", number);
   figure.title = fmt::format("Two tracks under recurrence, {}", model.name);
   figure.caption =
-      "One block, trained to give the next position of each of two points on a circle, applied to its own output again "
-      "and again.";
+      "One block, trained to predict the next position of each of two points on a circle, applied recurrently to its "
+      "own "
+      "output.";
   figure.detail = number > 1;
   if (model.n_seeds > 1) {
     figure.notes.push_back(
@@ -128,7 +129,7 @@ Table networks_table(const std::vector<CircleModel>& models) {
                                     std::pair("steps", Kind::kCount), std::pair("turns", Kind::kNumber)}) {
     table.columns.push_back({title, kind});
   }
-  table.columns.push_back({"what is found", Kind::kProse});
+  table.columns.push_back({"outcome", Kind::kProse});
   for (const CircleModel& model : models) {
     for (const RowGroup& variant : model.variants) {
       std::map<std::uint64_t, std::vector<Cell>> lines;  // by seed
@@ -152,11 +153,51 @@ Table networks_table(const std::vector<CircleModel>& models) {
   return table;
 }
 
+// Which networks end with both points at one place.
+std::vector<Answer> recurrence_answers(const std::vector<CircleModel>& models) {
+  constexpr double kMet = 0.01;       // of the first distance
+  constexpr double kUnlearned = 0.1;  // of the loss of standing still, as training judges it
+  constexpr std::size_t kMostAnswers = 3;
+  std::vector<Answer> answers;
+  for (const CircleModel& model : models) {
+    std::vector<std::string> met, apart, untrained;
+    for (const RowGroup& variant : model.variants) {
+      std::size_t n = 0, n_met = 0;
+      const Rows losses = with_metric(variant.rows, "loss.relative");
+      if (std::ranges::any_of(losses, [](const Row* row) { return finite(row->mean).value_or(0) >= kUnlearned; })) {
+        untrained.push_back(shortened(variant.variant));
+      }
+      for (const Row* row : with_metric(variant.rows, "distance.left")) {
+        if (!finite(row->mean)) continue;
+        ++n;
+        if (*row->mean < kMet) ++n_met;
+      }
+      if (n == 0) continue;
+      const std::string name = shortened(variant.variant) + (n > 1 ? fmt::format(" ({} of {} seeds)", n_met, n) : "");
+      (2 * n_met > n ? met : apart).push_back(name);
+    }
+    if (answers.size() == kMostAnswers || (met.empty() && apart.empty())) continue;
+    std::string text;
+    if (!met.empty()) text = fmt::format("The two tracks become one under {}.", joined(met));
+    if (!apart.empty()) {
+      text += fmt::format("{}They stay apart under {}.", text.empty() ? "" : " ", joined(apart));
+    }
+    if (!untrained.empty()) {
+      text +=
+          fmt::format(" Not every training of {} learned the step, so that its tracks say little.", joined(untrained));
+    }
+    if (models.size() > 1) text = fmt::format("{}: {}", shortened(model.name), text);
+    answers.push_back({Question::kRecurrence, std::move(text), met.empty() ? Tone::kGood : Tone::kBad});
+  }
+  return answers;
+}
+
 }  // namespace
 
 View circle_view(const Result& result, const ViewOptions& /*options*/) {
   const std::vector<CircleModel> models = circle_models(result);
   View view;
+  view.answers = recurrence_answers(models);
   for (const CircleModel& model : models) view.figures.push_back(tracks_figure(model, view.figures.size() + 1));
   std::erase_if(view.figures, [](const Figure& figure) { return figure.nodes.empty(); });
 

@@ -37,7 +37,7 @@ Study collapse_study(const CollapseOptions& options) {
   study.rows = [&options](const StudyRun& run) {
     return collapse_rows(collapse_curves(run.network, *run.model.weights, run.samples, options.floats,
                                          options.error_draws, run.progress),
-                         options.each_sample);
+                         options.each_sample, options.arithmetic);
   };
   return study;
 }

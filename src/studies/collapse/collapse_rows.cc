@@ -89,8 +89,11 @@ std::vector<double> mean_series(std::span<const Curve> curves, const Value& valu
 
 class Rows {
  public:
-  explicit Rows(CollapseCurves curves)
-      : exact_(std::move(curves.exact)), floats_(std::move(curves.floats)), errors_(std::move(curves.errors)) {}
+  Rows(CollapseCurves curves, bool arithmetic)
+      : arithmetic_(arithmetic),
+        exact_(std::move(curves.exact)),
+        floats_(std::move(curves.floats)),
+        errors_(std::move(curves.errors)) {}
 
   std::vector<Row> make(bool each_sample) {
     for (Index l = 0; l < n_states(); ++l) exact_state(l);
@@ -152,6 +155,13 @@ class Rows {
     };
     put("log10_residual", residual_of);
     put("log10_relative_residual", relative_of);
+    for (const NamedNorm& norm : kNorms) {
+      if (!arithmetic_) break;
+      Row& row = add(l, fmt::format("log10_mean_relative_residual.{}", norm.name), "exact");
+      row.mean = log10_mean(l, relative_of(norm.value));
+      row.n = over_samples(exact_, l, relative_of(norm.value)).n();
+      set_status(row, status(l, row.mean.has_value()));
+    }
     const Value residual = residual_of(&LogNorms::composite);
     if (l >= 2) {
       Statistics exponents;
@@ -167,6 +177,25 @@ class Rows {
       set_power(row, steps.mean());
     }
     set_error(add(l, "log10_error", "exact"), error(l)).n = std::ssize(exact_);
+  }
+
+  // log10 of the arithmetic mean of 10^value over the samples that have a value; relative to the largest, since no
+  // double holds the others.
+  std::optional<double> log10_mean(Index layer, const Value& value) const {
+    double largest = -INFINITY;
+    for (const Curve& curve : exact_) {
+      if (const double x = value(curve, layer); std::isfinite(x)) largest = std::max(largest, x);
+    }
+    if (!std::isfinite(largest)) return std::nullopt;
+    double sum = 0;
+    Index n = 0;
+    for (const Curve& curve : exact_) {
+      const double x = value(curve, layer);
+      if (!std::isfinite(x)) continue;
+      sum += std::pow(10, x - largest);
+      ++n;
+    }
+    return largest + std::log10(sum / static_cast<double>(n));
   }
 
   static Row& set_error(Row& row, double error) {
@@ -274,6 +303,7 @@ class Rows {
     set_error(put("log10_error"), error);
   }
 
+  bool arithmetic_;
   std::vector<Curve> exact_;
   std::vector<FloatRun> floats_;
   std::vector<std::vector<double>> errors_;  // by sample and state
@@ -282,8 +312,8 @@ class Rows {
 
 }  // namespace
 
-std::vector<Row> collapse_rows(CollapseCurves curves, bool each_sample) {
-  return Rows(std::move(curves)).make(each_sample);
+std::vector<Row> collapse_rows(CollapseCurves curves, bool each_sample, bool arithmetic) {
+  return Rows(std::move(curves), arithmetic).make(each_sample);
 }
 
 }  // namespace rankfall

@@ -8,6 +8,6 @@
 namespace rankfall {
 
 // Everything about one variant, as collapse.h says; with each_sample also the rows of single samples.
-std::vector<Row> collapse_rows(CollapseCurves curves, bool each_sample);
+std::vector<Row> collapse_rows(CollapseCurves curves, bool each_sample, bool arithmetic = false);
 
 }  // namespace rankfall

@@ -7,6 +7,7 @@
 
 #include "result/line_fit.h"
 #include "result/statistics.h"
+#include "view/number_text.h"
 
 namespace rankfall {
 namespace {
@@ -18,6 +19,7 @@ constexpr Index kExponents = 3;                     // that must exceed kCubic
 constexpr Index kPoints = 5;                        // of a line
 constexpr double kLeastFall = 0.30102999566398120;  // log10 2
 constexpr double kKept = 0.7;
+constexpr double kCollapsed = -1;  // log10 of a tenth, as in measure
 constexpr double kDeviations = 2;
 
 double at(std::span<const double> curve, Index l) { return curve[static_cast<std::size_t>(l)]; }
@@ -92,31 +94,31 @@ Decay decay_of(std::span<const double> curve, std::span<const std::vector<double
 }
 
 std::string power_of_ten(double log10_value) {
-  if (log10_value >= -4 && log10_value < 6) return fmt::format("{:.3g}", std::pow(10, log10_value));
+  if (log10_value >= -3 && log10_value < 6) return significant(std::pow(10, log10_value), 3);
   const double size = std::abs(log10_value);
   if (size < 1e3) return fmt::format("10^{:.1f}", log10_value);
-  return size < 1e9 ? fmt::format("10^{:.0f}", log10_value) : fmt::format("10^({:.4g})", log10_value);
+  return size < 1e9 ? fmt::format("10^{:.0f}", log10_value) : fmt::format("10^({})", significant(log10_value, 3));
 }
 
 std::string decay_words(const Decay& decay, std::span<const double> curve) {
-  if (decay.law == Status::kExactlyZero) return "none: all tokens are equal";
-  const std::string way = fmt::format("{} at layer 0, {} at layer {}", power_of_ten(curve[0]),
-                                      power_of_ten(at(curve, decay.last)), decay.last);
+  if (decay.law == Status::kExactlyZero) return "none: all tokens are identical";
+  const double first = curve[0], last = at(curve, decay.last);
+  const std::string way = fmt::format("{} to {} in {} layer{}", power_of_ten(first), power_of_ten(last), decay.last,
+                                      decay.last == 1 ? "" : "s");
   switch (decay.law) {
     case Status::kDoublyExponential:
-      return fmt::format("doubly exponential: local exponent {:.2f} to {:.2f} over layers {} to {}; {}", decay.low,
-                         decay.high, decay.first, decay.last, way);
+      return fmt::format("doubly exponential decay: {} (local exponent {:.2f} to {:.2f} over layers {} to {})", way,
+                         decay.low, decay.high, decay.first, decay.last);
     case Status::kExponential:
-      return fmt::format("exponential: a factor of {} a layer (layers {} to {}, R2 {:.4f}); {}",
-                         power_of_ten(decay.slope), decay.first, decay.last, decay.r2, way);
+      return fmt::format("exponential decay: {}, by a factor of {} per layer (layers {} to {}, R² {:.4f})", way,
+                         power_of_ten(decay.slope), decay.first, decay.last, decay.r2);
     case Status::kNoCollapse:
-      return fmt::format("no collapse: it keeps {:.2f} of what it was; {}",
-                         std::pow(10, at(curve, decay.last) - curve[0]), way);
+      return fmt::format("no collapse: retains {:.0f} % of its residual ({})", 100 * std::pow(10, last - first), way);
     case Status::kIrregular:
-      return fmt::format("irregular: it falls, but by no steady factor (layers {} to {}, R2 {:.2f}); {}", decay.first,
-                         decay.last, decay.r2, way);
+      return fmt::format("irregular decay: {}; no exponential fits (R² {:.2f})", way, decay.r2);
     default:
-      return fmt::format("too few layers to name a law: five states are needed; {}", way);
+      return fmt::format("{}; too few layers to name a law (five states are needed)",
+                         last - first <= kCollapsed ? "collapse: " + way : way);
   }
 }
 

@@ -1,12 +1,16 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "result/prose_format.h"
+#include "result/summary.h"
 #include "studies/layer_curves.h"
+#include "studies/measure/answers.h"
 #include "studies/views.h"
 #include "view/number_text.h"
 #include <rankfall/metric_info.h>
@@ -15,6 +19,7 @@ namespace rankfall {
 namespace {
 
 constexpr std::string_view kExactMetric = "log10_relative_residual.composite";
+constexpr std::string_view kAnsweredBy[] = {kExactMetric, "log10_mean_relative_residual.composite"};
 constexpr double kDeep = -30;  // exponents below this are drawn by their logarithm
 
 std::string arithmetic(const std::string& kind) {
@@ -50,12 +55,16 @@ Sentences laws(const Rows& rows, const std::string& metric, const std::vector<Se
         sentence.text = fmt::to_string(row->verdict);
       }
       if (row->metric != "rounding_layer") continue;
-      if (row->mean) rounding += fmt::format("; {} ends at layer {}", arithmetic(row->kind), *row->mean);
-      if (row->status == Status::kFailed)
-        rounding += fmt::format("; {} fails: {}", arithmetic(row->kind), row->verdict);
+      if (row->mean) {
+        rounding += fmt::format("{}{} from layer {} on", rounding.empty() ? "" : ", ",
+                                arithmetic(row->kind) + (rounding.empty() ? " cannot resolve it" : ""), *row->mean);
+      }
+      if (row->status == Status::kFailed) {
+        rounding += fmt::format("{}{} fails: {}", rounding.empty() ? "" : "; ", arithmetic(row->kind), row->verdict);
+      }
     }
     if (sentence.text.empty()) continue;
-    sentence.text += rounding;
+    if (!rounding.empty()) sentence.text += "; " + rounding;
     out.list.push_back(std::move(sentence));
   }
   return out;
@@ -64,10 +73,10 @@ Sentences laws(const Rows& rows, const std::string& metric, const std::vector<Se
 // The absolute and the relative residual's law, of every variant.
 Table law_table(const Result& result) {
   Table table;
-  table.title = "how the residual falls";
+  table.title = "Decay of the residual";
   table.n_labels = 3;
   using Kind = TableColumn::Kind;
-  table.columns = {{"model"}, {"variant"}, {"of"}, {"what is found", Kind::kProse}};
+  table.columns = {{"model"}, {"variant"}, {"of"}, {"outcome", Kind::kProse}};
   for (const Row& row : result.rows) {
     if (row.metric == "decay") {
       table.rows.push_back({row.model, row.variant,
@@ -91,8 +100,8 @@ Figure residual_figure(const Result& result, const std::string& metric) {
   std::ranges::replace(figure.id, '_', '-');
   figure.title = metric == kExactMetric ? "The exact residual, far below rounding" : title_case(text.words);
   figure.caption =
-      "Tracked exactly; what float32 and float64 arithmetic show of the same networks is dashed and ends at their "
-      "rounding floors.";
+      "Tracked exactly. Dashed: the same networks in float32 and float64 arithmetic, which end at their rounding "
+      "floors.";
   Names variants;
   bool deep = false;
   for (const Row& row : result.rows) {
@@ -107,7 +116,10 @@ Figure residual_figure(const Result& result, const std::string& metric) {
     std::optional<Index> n;
     for (const Point& point : curves.points) n = point.n ? point.n : n;
     curves.title = model.model;
-    curves.y = text.is_log10() ? "relative residual (geometric mean)" : text.words;
+    const bool arithmetic_mean = text.averaging == Averaging::kArithmetic;
+    curves.y = !text.is_log10()
+                   ? text.words
+                   : fmt::format("relative residual ({} mean)", arithmetic_mean ? "arithmetic" : "geometric");
     curves.about = text.words + (text.formula.empty() ? "" : ": " + text.formula);
     if (n) curves.mean = mean_words(metric, *n, false);
     curves.scale = text.is_log10() ? Scale::kLog10 : Scale::kBoth;
@@ -126,8 +138,8 @@ Figure residual_figure(const Result& result, const std::string& metric) {
       figure.nodes.emplace_back(std::move(table));
     }
     figure.notes.push_back(fmt::format(
-        "Each point is the {} over samples, that is the logarithm of the geometric mean; the arithmetic mean of the "
-        "same samples, which other figures show, is larger.",
+        "Each point is the {} over samples, that is the logarithm of their geometric mean. The arithmetic mean of the "
+        "same samples, which measure shows, is larger.",
         words_of(metric_info(kExactMetric).averaging)));
   }
   return figure;
@@ -159,44 +171,95 @@ Figure exponent_figure(const Result& result, const Figure& residuals) {
   return figure;
 }
 
-std::string law_words(Status status) {
-  switch (status) {
-    case Status::kDoublyExponential:
-      return "doubly exponential, ";
-    case Status::kExponential:
-      return "exponential, ";
-    case Status::kIrregular:
-      return "irregular decay, ";
-    case Status::kNoCollapse:
-      return "no collapse, ";
-    case Status::kTooFewLayers:
-      return "too few layers to tell, ";
-    default:
-      return "";
+// The way of one variant's relative residual.
+struct Descent {
+  std::string variant;
+  double first = 0, last = 0;  // log10
+  Index last_layer = -1;
+  Status law = Status::kNone;
+  std::optional<double> factor;  // per layer, of an exponential
+
+  // Nine tenths are lost, or a law of decay was found.
+  bool collapses() const {
+    return law == Status::kDoublyExponential || law == Status::kExponential || last - first <= -1;
   }
+};
+
+std::vector<Descent> descents_of(const RowGroup& model, std::string_view metric) {
+  std::vector<Descent> all;
+  const auto place_of = [&](const std::string& variant) -> Descent& {
+    const auto found = std::ranges::find(all, variant, &Descent::variant);
+    return found == all.end() ? all.emplace_back(Descent{.variant = variant, .factor = {}}) : *found;
+  };
+  for (const Row* row : with_metric(model.rows, metric)) {
+    if (row->kind != "exact" || row->sample || !row->layer || !finite(row->mean)) continue;
+    Descent& of = place_of(row->variant);
+    if (of.last_layer < 0) of.first = *row->mean;
+    of.last = *row->mean;
+    of.last_layer = *row->layer;
+  }
+  for (const Row* row : with_metric(model.rows, "decay")) {
+    if (row->kind != "relative_residual") continue;
+    const auto found = std::ranges::find(all, row->variant, &Descent::variant);
+    if (found == all.end()) continue;
+    found->law = row->status;
+    if (row->status == Status::kExponential) found->factor = finite(row->mean);
+  }
+  return all;
 }
 
-// The last layer of pure attention, or of the first variant.
-void answer(const RowGroup& model, std::vector<Answer>& answers) {
-  const Row* deepest = nullptr;
-  for (const Row* row : with_metric(model.rows, kExactMetric)) {
-    if (row->kind != "exact" || row->sample || !row->layer || !row->mean) continue;
-    const bool better = deepest && row->variant == "san" && deepest->variant != "san";
-    const bool deeper = !deepest || (row->variant == deepest->variant && *row->layer >= *deepest->layer);
-    if (better || deeper) deepest = row;
+// A number given by its logarithm: 0.27, 10^-77.
+std::string value_text(double log10_value) {
+  if (log10_value > -3 && log10_value < 3) return significant(std::pow(10, log10_value), 2);
+  return std::abs(log10_value) < 1000 ? fmt::format("10^{:.1f}", log10_value) : "10^" + logarithm(log10_value);
+}
+
+std::string descent_words(const Descent& of) {
+  const std::string to = value_text(of.last), after = counted(static_cast<std::size_t>(of.last_layer), "layer");
+  switch (of.law) {
+    case Status::kDoublyExponential:
+      return fmt::format("the relative residual falls doubly exponentially, to {} after {}", to, after);
+    case Status::kExponential:
+      return fmt::format("the relative residual falls exponentially, to {} after {}{}", to, after,
+                         of.factor ? fmt::format(", by a factor of {} per layer", significant(*of.factor, 2)) : "");
+    case Status::kIrregular:
+      return fmt::format("the relative residual falls irregularly, from {} to {} after {}", value_text(of.first), to,
+                         after);
+    default:
+      break;
   }
-  if (!deepest) return;
-  Status law = Status::kNone;
-  for (const Row* row : with_metric(model.rows, "decay")) {
-    if (row->kind == "relative_residual" && row->variant == deepest->variant) law = row->status;
+  if (of.collapses()) {
+    return fmt::format("the relative residual falls from {} to {} in {}{}", value_text(of.first), to, after,
+                       of.law == Status::kTooFewLayers ? ", too few to name a law" : "");
   }
-  const Tone tone = law == Status::kExponential ? Tone::kBad
-                    : law == Status::kIrregular ? Tone::kNeutral
-                                                : tone_of(law);
-  answers.push_back({Question::kSpeed,
-                     fmt::format("{} {}: {}10^{} after {} layers.", shortened(model.model), deepest->variant,
-                                 law_words(law), logarithm(*deepest->mean), *deepest->layer),
-                     tone});
+  return fmt::format("{:.0f} % of the residual remains after {}", 100 * std::pow(10, of.last - of.first), after);
+}
+
+// How fast each variant of a model falls.
+std::optional<Answer> speed_answer(const RowGroup& model, std::string_view metric) {
+  constexpr std::size_t kMostSaid = 4;
+  std::string text;
+  bool collapses = false;
+  std::vector<Descent> all = descents_of(model, metric);
+  std::ranges::stable_sort(all, {}, [](const Descent& of) { return !of.collapses(); });  // collapse first
+  std::vector<std::pair<std::string, std::vector<std::string>>> sentences;
+  for (std::size_t i = 0; i < all.size() && i < kMostSaid; ++i) {
+    if (all[i].last_layer < 1) continue;
+    collapses = collapses || all[i].collapses();
+    const std::string words = descent_words(all[i]);
+    auto place = std::ranges::find(sentences, words, &std::pair<std::string, std::vector<std::string>>::first);
+    if (place == sentences.end()) place = sentences.insert(place, {words, {}});
+    place->second.push_back(variant_phrase(all[i].variant));
+  }
+  for (const auto& [words, variants] : sentences) {
+    text += fmt::format("{}{}, {}.", text.empty() ? "" : " ", title_case(joined(variants)), words);
+  }
+  if (text.empty()) return {};
+  const bool irregular = std::ranges::find(all, Status::kIrregular, &Descent::law) != all.end();
+  return Answer{Question::kSpeed, fmt::format("{}: {}", shortened(model.model), text),
+                collapses   ? Tone::kBad
+                : irregular ? Tone::kNeutral
+                            : Tone::kGood};
 }
 
 }  // namespace
@@ -205,9 +268,23 @@ View collapse_view(const Result& result, const ViewOptions& options) {
   View view;
   const std::vector<std::string> metrics =
       options.metrics.empty() ? std::vector<std::string>{std::string(kExactMetric)} : options.metrics;
+  const std::vector<LayerCurves> all = layer_curves(summary_rows(result));
+  std::vector<const LayerCurves*> compared;
+  for (const LayerCurves& of : all) {
+    if (of.metric == metrics.front()) compared.push_back(&of);
+  }
+  if (compared.size() > 1) view.figures.push_back(model_comparison(compared));
+  const std::size_t first = view.figures.size();
   for (const std::string& metric : metrics) view.figures.push_back(residual_figure(result, metric));
-  view.figures.push_back(exponent_figure(result, view.figures.front()));
-  for (const RowGroup& model : by_model(result)) answer(model, view.answers);
+  Figure exponents = exponent_figure(result, view.figures[first]);
+  view.figures.push_back(std::move(exponents));
+  constexpr std::size_t kMostModels = 3;
+  const bool known = std::ranges::find(kAnsweredBy, metrics.front()) != std::end(kAnsweredBy);
+  for (const RowGroup& model : by_model(result)) {
+    if (view.answers.size() == kMostModels) break;
+    auto answer = speed_answer(model, known ? std::string_view(metrics.front()) : kExactMetric);
+    if (answer) view.answers.push_back(std::move(*answer));
+  }
   return view;
 }
 

@@ -146,6 +146,16 @@ Figure several_architectures(const std::vector<Architecture>& all) {
   return figure;
 }
 
+// The most frequent length and the mean length.
+std::string length_words(const Architecture& one) {
+  const auto share = one.largest_share();
+  if (one.modes.empty() || !share) return "";
+  return fmt::format("{}: paths through {} heads are the most frequent, {}{} of all{}{}.", shortened(one.name),
+                     joined(one.modes), significant(*share, 2), one.modes.size() > 1 ? " each" : "",
+                     one.total ? fmt::format(" {} paths", whole_text(*one.total, 9)) : "",
+                     one.mean_length ? fmt::format("; the mean length is {}", significant(*one.mean_length)) : "");
+}
+
 }  // namespace
 
 View counts_view(const Result& result, const ViewOptions& /*options*/) {
@@ -160,6 +170,13 @@ View counts_view(const Result& result, const ViewOptions& /*options*/) {
   View view;
   if (all.size() == 1) view.figures.push_back(one_architecture(all.front()));
   if (all.size() > 1) view.figures.push_back(several_architectures(all));
+  constexpr std::size_t kMostAnswers = 2;
+  for (const Architecture& one : all) {
+    if (view.answers.size() == kMostAnswers) break;
+    if (std::string words = length_words(one); !words.empty()) {
+      view.answers.push_back({Question::kLengths, std::move(words), Tone::kNeutral});
+    }
+  }
   return view;
 }
 

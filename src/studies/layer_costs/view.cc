@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "result/prose_format.h"
 #include "studies/views.h"
+#include "view/number_text.h"
 #include "view/rows.h"
 
 namespace rankfall {
@@ -107,8 +109,8 @@ Table cost_table(const std::vector<RowGroup>& groups, const std::vector<Index>& 
   table.columns.push_back({"memory", Kind::kText, "in theory"});
   table.about = fmt::format(
       "exponent of n: fitted over the larger half of the lengths, with its standard error; mixing: of the time without "
-      "the four projections that every kind of attention has, O(n d^2), which theory leaves out, too; steps: how many "
-      "wait for one another at {} tokens",
+      "the four projections that every kind of attention has, O(n d^2), which theory does not count; steps: how many "
+      "must wait for one another at {} tokens",
       largest);
   std::map<std::string, int> n_of_kind;
   for (const RowGroup& group : groups) ++n_of_kind[layer_kind(group)];
@@ -133,6 +135,30 @@ Table cost_table(const std::vector<RowGroup>& groups, const std::vector<Index>& 
     table.rows.push_back(std::move(cells));
   }
   return table;
+}
+
+// The fastest kind at the largest number of tokens, beside full attention.
+std::optional<Answer> cost_answer(const std::vector<RowGroup>& groups, const std::vector<Index>& lengths) {
+  if (lengths.empty()) return {};
+  const Index largest = lengths.back();
+  const Row *fastest = nullptr, *full = nullptr;
+  for (const RowGroup& group : groups) {
+    const Row* row = cost_row(group.rows, "layer.seconds", "", largest);
+    if (!row) continue;
+    if (!fastest || *row->mean < *fastest->mean) fastest = row;
+    if (layer_kind(group) == "full") full = row;
+  }
+  if (!fastest || groups.size() < 2) return {};
+  const auto time = [&](const Row& row) {
+    return significant(*row.mean * 1e6 / static_cast<double>(largest), 2) + " µs per token";
+  };
+  std::string text =
+      fmt::format("At {} tokens, {} is the fastest layer: {}", largest, shortened(fastest->variant), time(*fastest));
+  if (full && full != fastest) {
+    text += fmt::format("; full attention takes {}, {} times as long", time(*full),
+                        significant(*full->mean / *fastest->mean, 2));
+  }
+  return Answer{Question::kCosts, text + ".", Tone::kNeutral};
 }
 
 }  // namespace
@@ -167,6 +193,12 @@ View layer_costs_view(const Result& result, const ViewOptions& /*options*/) {
   }
   figure.series = numbered_series(kinds.list());
   View view;
+  for (const RowGroup& model : models) {
+    const std::vector<RowGroup>& layers = groups.at(model.model);
+    if (auto answer = cost_answer(layers, cost_lengths(layers, 12)); answer && view.answers.size() < 3) {
+      view.answers.push_back(std::move(*answer));
+    }
+  }
   view.figures.push_back(std::move(figure));
   return view;
 }

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -7,6 +9,9 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/random.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
 #include "studies/driver.h"
@@ -26,6 +31,19 @@ struct Cell {
   std::size_t metric = 0;
   std::string_view floor_by;  // Metric::floor_by, as far as it holds for this network; empty: none
   Statistics statistics;
+  std::vector<double> values = {};  // of each sample, where more than a mean is asked for
+};
+
+// What is asked for beyond means and deviations.
+struct Extras {
+  bool geometric = false, intervals = false;
+
+  bool has_geometric(std::string_view metric) const {
+    return geometric && metric.starts_with("relative_residual.") && !metric.ends_with(".spectral");
+  }
+  bool has_interval(std::string_view metric) const {
+    return intervals && (metric == "relative_residual.composite" || metric == "cosine.mean");
+  }
 };
 
 // Blocks whose attention has equal rows where tokens are equal.
@@ -47,7 +65,7 @@ std::vector<Cell> make_cells(const Network& network, std::span<const std::size_t
   std::vector<Cell> cells;
   for (Index state = 0; state <= network.sizes.n_blocks; ++state) {
     for (const std::size_t metric : chosen) {
-      if (!is_per_head(all_metrics()[metric])) cells.push_back({state, std::nullopt, metric, floor_by(metric), {}});
+      if (!is_per_head(all_metrics()[metric])) cells.push_back({state, std::nullopt, metric, floor_by(metric), {}, {}});
     }
   }
   const std::set<Index> equal_rows = blocks_with_equal_rows(network);
@@ -55,7 +73,7 @@ std::vector<Cell> make_cells(const Network& network, std::span<const std::size_t
     for (Index head = 0; head < network.sizes.n_heads; ++head) {
       for (const std::size_t metric : chosen) {
         if (!is_per_head(all_metrics()[metric])) continue;
-        cells.push_back({block, head, metric, equal_rows.contains(block) ? floor_by(metric) : "", {}});
+        cells.push_back({block, head, metric, equal_rows.contains(block) ? floor_by(metric) : "", {}, {}});
       }
     }
   }
@@ -65,7 +83,7 @@ std::vector<Cell> make_cells(const Network& network, std::span<const std::size_t
 // Runs one variant; a cell's statistics are over the samples, added in their order.
 template <class T>
 std::vector<Cell> measure_network(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
-                                  std::span<const std::size_t> chosen, const Progress& progress) {
+                                  std::span<const std::size_t> chosen, const Extras& extras, const Progress& progress) {
   std::vector<std::unique_ptr<MeasureObserver<T>>> observers;
   std::vector<Observer<T>*> pointers;
   for (const Sample& sample : samples) {
@@ -76,9 +94,13 @@ std::vector<Cell> measure_network(const Network& network, const WeightSource& we
   forward<T>(network, weights, samples, pointers, {.progress = progress});
   std::vector<Cell> cells = make_cells(network, chosen);
   for (Cell& cell : cells) {
+    const std::string_view name = all_metrics()[cell.metric].name;
+    const bool keeps = extras.has_geometric(name) || extras.has_interval(name);
     for (const auto& observer : observers) {
-      cell.statistics.add(cell.head ? observer->head_value(cell.layer, *cell.head, cell.metric)
-                                    : observer->state_value(cell.layer, cell.metric));
+      const double value = cell.head ? observer->head_value(cell.layer, *cell.head, cell.metric)
+                                     : observer->state_value(cell.layer, cell.metric);
+      cell.statistics.add(value);
+      if (keeps) cell.values.push_back(value);
     }
   }
   return cells;
@@ -129,12 +151,99 @@ std::vector<Row> make_rows(std::span<const Cell> cells, double floor, const char
   return rows;
 }
 
+// The geometric mean; 0 if one of the values is.
+std::optional<double> geometric_mean(std::span<const double> values) {
+  Statistics logarithms;
+  for (const double value : values) {
+    if (value == 0) return 0;
+    logarithms.add(std::log10(value));
+  }
+  const auto mean = logarithms.mean();
+  return mean ? std::optional(std::pow(10, *mean)) : std::nullopt;
+}
+
+struct BootstrapInterval {
+  double low = 0, high = 0;
+};
+
+// The middle 95 % of the means of resamples, which are the same for all metrics and layers.
+BootstrapInterval bootstrap_interval(std::span<const double> values, RandomKey key) {
+  constexpr Index kResamples = 2000;
+  const auto n = static_cast<Index>(values.size());
+  std::vector<std::int32_t> drawn(values.size());
+  std::vector<double> means;
+  for (Index b = 0; b < kResamples; ++b) {
+    fill_integers(key, b * n, drawn, static_cast<std::int32_t>(n));
+    double sum = 0;
+    for (const std::int32_t i : drawn) sum += values[static_cast<std::size_t>(i)];
+    means.push_back(sum / static_cast<double>(n));
+  }
+  std::ranges::sort(means);
+  const auto quantile = [&](double share) {
+    const double place = share * static_cast<double>(kResamples - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const double part = place - static_cast<double>(below);
+    return means[below] + part * (means[std::min(below + 1, means.size() - 1)] - means[below]);
+  };
+  return {quantile(0.025), quantile(0.975)};
+}
+
+// Rows beyond means and deviations, after all others; `rows` are those of the cells.
+std::vector<Row> extra_rows(std::span<const Cell> cells, std::span<const Row> rows, const Extras& extras,
+                            std::uint64_t seed) {
+  const RandomKey key = random_key(seed, "bootstrap over samples");
+  std::vector<Row> out;
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    const std::vector<double>& values = cells[c].values;
+    if (values.empty()) continue;
+    const auto add = [&](std::string_view prefix, std::optional<double> value) {
+      Row& row = out.emplace_back(rows[c]);
+      row.metric = fmt::format("{}{}", prefix, rows[c].metric);
+      row.mean = value;
+      row.std.reset();
+    };
+    if (extras.has_geometric(rows[c].metric)) add("geometric_", geometric_mean(values));
+    const bool finite = std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+    if (!extras.has_interval(rows[c].metric) || !finite || values.size() < 2) continue;
+    const BootstrapInterval interval = bootstrap_interval(values, key);
+    add("interval_low.", interval.low);
+    add("interval_high.", interval.high);
+  }
+  return out;
+}
+
+// Geometric means over seeds. An interval over samples has no counterpart there: the deviation over seeds is shown.
+std::vector<Row> extra_rows_over_seeds(std::span<const std::vector<Row>> of_seeds, std::size_t n_cells) {
+  std::vector<Row> out;
+  for (std::size_t r = n_cells; r < of_seeds[0].size(); ++r) {
+    if (!of_seeds[0][r].metric.starts_with("geometric_")) continue;
+    std::vector<double> means;
+    bool floor = true;
+    for (const std::vector<Row>& rows : of_seeds) {
+      means.push_back(rows[r].mean.value_or(std::numeric_limits<double>::quiet_NaN()));
+      floor = floor && rows[r].status == Status::kRoundingFloor;
+    }
+    Row& row = out.emplace_back(of_seeds[0][r]);
+    row.mean = geometric_mean(means);
+    row.n = static_cast<Index>(means.size());
+    row.kind = "seeds";
+    row.seed.reset();
+    if (!floor && row.status == Status::kRoundingFloor) {
+      row.status = Status::kNone;
+      row.verdict = {};
+    }
+  }
+  return out;
+}
+
 Study measure_study(const MeasureOptions& options) {
   Study study;
   study.name = "measure";
   study.precision = options.precision == Precision::kF32 ? "f32" : "f64";
   study.variants = variants_or_paper(options.variants);
   add(study.manifest, "mean", std::string(words_of(Averaging::kArithmetic)));
+  const Extras extras{options.geometric, options.intervals};
+  const std::uint64_t first_seed = options.seed;
   study.progress = options.progress;
   const std::vector<std::size_t> chosen = select_metrics(options.metrics);
   const double floor = floor_of(options.precision);
@@ -145,10 +254,13 @@ Study measure_study(const MeasureOptions& options) {
         std::ranges::any_of(chosen, [](std::size_t i) { return all_metrics()[i].kind == MetricKind::kAttention; });
     check_memory(network, plan);
   };
-  study.rows = [chosen, floor, f32](const StudyRun& run) {
+  study.rows = [chosen, floor, f32, extras, first_seed](const StudyRun& run) {
     const auto measure_cells = f32 ? measure_network<float> : measure_network<double>;
-    return make_rows(measure_cells(run.network, *run.model.weights, run.samples, chosen, run.progress), floor,
-                     "samples");
+    const std::vector<Cell> cells =
+        measure_cells(run.network, *run.model.weights, run.samples, chosen, extras, run.progress);
+    std::vector<Row> rows = make_rows(cells, floor, "samples");
+    std::ranges::move(extra_rows(cells, rows, extras, run.seed.value_or(first_seed)), std::back_inserter(rows));
+    return rows;
   };
   study.over_seeds = [chosen, floor](const StudyRun& run, std::span<const std::vector<Row>> of_seeds) {
     std::vector<Cell> cells = make_cells(run.network, chosen);
@@ -157,7 +269,9 @@ Study measure_study(const MeasureOptions& options) {
         cells[c].statistics.add(rows[c].mean.value_or(std::numeric_limits<double>::quiet_NaN()));
       }
     }
-    return make_rows(cells, floor, "seeds");
+    std::vector<Row> rows = make_rows(cells, floor, "seeds");
+    std::ranges::move(extra_rows_over_seeds(of_seeds, cells.size()), std::back_inserter(rows));
+    return rows;
   };
   return study;
 }

@@ -9,6 +9,7 @@
 #include "result/manifest.h"
 #include "result/summary.h"
 #include "studies/layer_curves.h"
+#include "studies/measure/answers.h"
 #include "studies/numbers_of.h"
 #include "studies/views.h"
 #include "view/number_text.h"
@@ -18,8 +19,9 @@ namespace rankfall {
 namespace {
 
 constexpr std::string_view kMainMetric = "relative_residual.composite";
-constexpr std::size_t kMostModels = 3;
-constexpr std::size_t kMostVariants = 5;
+constexpr std::string_view kGeometricMetric = "geometric_relative_residual.composite";
+
+bool is_main(std::string_view metric) { return metric == kMainMetric || metric == kGeometricMetric; }
 
 // Whether the variants ran as the published code ran them, which is not as it labelled them.
 bool is_as_published(const Result& result) {
@@ -28,7 +30,30 @@ bool is_as_published(const Result& result) {
   return flag && *flag;
 }
 
-bool is_relative_residual(std::string_view metric) { return metric.starts_with("relative_residual."); }
+bool is_relative_residual(std::string_view metric) {
+  return metric.starts_with("relative_residual.") || metric.starts_with("geometric_relative_residual.");
+}
+
+// The ends of the bootstrap intervals take the place of the deviations.
+void add_intervals(const Result& result, LayerCurves& of) {
+  std::map<std::pair<std::string_view, double>, std::pair<std::optional<double>, std::optional<double>>> ends;
+  for (const Row& row : result.rows) {
+    if (row.model != of.model || !row.layer || row.seed || row.metric.size() < of.metric.size()) continue;
+    const bool low = row.metric == "interval_low." + of.metric, high = row.metric == "interval_high." + of.metric;
+    if (!low && !high) continue;
+    auto& place = ends[{row.variant, static_cast<double>(*row.layer)}];
+    (low ? place.first : place.second) = finite(row.mean);
+  }
+  if (ends.empty()) return;
+  for (Point& point : of.curves.points) {
+    const auto found = ends.find({point.series, point.x});
+    point.low = found == ends.end() ? std::nullopt : found->second.first;
+    point.high = found == ends.end() ? std::nullopt : found->second.second;
+  }
+  of.curves.band = Band::kInterval;
+  of.curves.mean +=
+      (of.curves.mean.empty() ? "" : ", ") + std::string("low..high: 95 % interval, bootstrap over samples");
+}
 
 // The published curves beside ours.
 void add_published(const Result& result, LayerCurves& of) {
@@ -64,11 +89,12 @@ Figure metric_figure(const std::vector<const LayerCurves*>& models, const std::s
   figure.title = title_case(text.words) + " by layer";
   figure.series = series_of(models);
   const bool published = std::ranges::any_of(models, [](const LayerCurves* of) { return !of->curves.sources.empty(); });
-  figure.caption = published ? "How much of each hidden state is not the same for all tokens, beside the published "
-                               "curves (dashed), which are one unseeded draw of the weights each."
+  figure.caption = published ? "Share of the hidden state that differs between tokens, beside the published curves "
+                               "(dashed), which are one unseeded draw of the weights each."
                    : is_relative_residual(metric)
-                       ? "How much of each hidden state is not the same for all tokens; 0 is a matrix of rank 1."
-                       : "Over layers, one curve for each variant.";
+                       ? "Share of the hidden state that differs between tokens; 0 means that all tokens are identical "
+                         "(rank 1)."
+                       : "One curve per variant, over layers.";
   bool floor = false;
   for (const LayerCurves* of : models) {
     figure.nodes.emplace_back(of->curves);
@@ -80,8 +106,8 @@ Figure metric_figure(const std::vector<const LayerCurves*>& models, const std::s
     figure.notes.emplace_back("Bands are one standard deviation.");
   }
   if (floor) {
-    figure.notes.push_back(fmt::format(
-        "Values that the table notes as rounding floor are noise of {}arithmetic, not the network.", precision));
+    figure.notes.push_back(
+        fmt::format("Values marked as rounding floor are {}noise, not a property of the network.", precision));
   }
   return figure;
 }
@@ -123,13 +149,14 @@ Figure from_model_to_model(const std::vector<const LayerCurves*>& models, const 
   Figure figure;
   figure.id = "series";
   figure.title = "From model to model";
-  figure.caption = fmt::format("{} of the last layer, by the number in the models' names.",
+  figure.caption = fmt::format("{} of the last layer, by training step (the number in the model's name).",
                                title_case(metric_info(models.front()->metric).words));
   Curves curves = models.front()->curves;
   curves.title.clear();
   curves.points.clear();
   curves.sources.clear();
-  curves.x = "number in the name";
+  curves.x = "training step (number in the model name)";
+  curves.only_drawn = true;  // the table of models says the same
   curves.wide = true;
   for (std::size_t m = 0; m < models.size(); ++m) {
     std::map<std::string, const Point*> last;
@@ -164,106 +191,6 @@ Figure other_measures(const std::string& model, const std::vector<const LayerCur
   return figure;
 }
 
-// --- the answers ---
-
-// A finding, and the models of which it is true.
-struct Finds {
-  std::string text;
-  std::vector<std::string> models;
-};
-
-void note(std::vector<Finds>& finds, const std::string& text, const std::string& model) {
-  const auto found = std::ranges::find(finds, text, &Finds::text);
-  if (found == finds.end()) {
-    finds.push_back({text, {model}});
-  } else {
-    found->models.push_back(model);
-  }
-}
-
-// "from layer 2 on (bert-base@init and albert-base@init) and from layer 4 on (xlnet-base@init)"
-std::string words(const std::vector<Finds>& finds) {
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < finds.size() && i < kMostModels; ++i) {
-    std::vector<std::string> names;
-    for (const std::string& model : finds[i].models) {
-      if (names.size() < kMostModels) names.push_back(shortened(model));
-    }
-    if (finds[i].models.size() > kMostModels) {
-      names.push_back(fmt::format("{} more", finds[i].models.size() - kMostModels));
-    }
-    texts.push_back(fmt::format("{} ({})", finds[i].text, joined(names)));
-  }
-  return joined(texts) + (finds.size() > kMostModels ? fmt::format(", and {} more", finds.size() - kMostModels) : "");
-}
-
-std::string variant_words(const std::string& variant) {
-  if (variant == "full") return "the full transformer";
-  if (variant == "san") return "attention alone (san)";
-  if (variant == "san+skip") return "attention with skips (san+skip)";
-  if (variant == "san+mlp") return "attention with MLPs but no skips (san+mlp)";
-  return variant.empty() ? "it" : variant;
-}
-
-// "from layer 2 on" where it ends at the rounding floor, otherwise what is left in the last layer: "0.41".
-std::string in_short(const LayerCurves& of, const std::string& variant) {
-  std::optional<double> floor, end;  // the layer from which on all are at the floor; the last value
-  for (const Point& point : of.curves.points) {
-    if (point.series != variant || !point.value || point.source == "published") continue;
-    end = point.value;
-    if (point.status != Status::kRoundingFloor) {
-      floor.reset();
-    } else if (!floor) {
-      floor = point.x;
-    }
-  }
-  if (floor) return fmt::format("from layer {} on", *floor);
-  return end ? significant(*end, 2) : "no value";
-}
-
-void answer(const Result& result, const std::vector<const LayerCurves*>& models, std::vector<Answer>& answers) {
-  struct Fates {
-    std::vector<Finds> dying, living;
-  };
-  std::map<std::string, Fates> fates;
-  Names variants;
-  for (const LayerCurves* of : models) {
-    for (const std::string& variant : of->variants.list()) {
-      variants.add(variant);
-      const Tone tone = finding(*of, variant, "").tone;
-      if (tone == Tone::kGood) note(fates[variant].living, in_short(*of, variant), of->model);
-      if (tone == Tone::kBad || tone == Tone::kWarning) note(fates[variant].dying, in_short(*of, variant), of->model);
-    }
-  }
-  std::vector<std::string> dying, living;
-  const std::size_t n_shown = std::min(variants.size(), kMostVariants);
-  for (std::size_t v = 0; v < n_shown; ++v) {
-    const std::string& variant = variants.list()[v];
-    const std::string name = variant_words(variant) + (is_as_published(result) ? ", as published," : "");
-    const Fates& of = fates[variant];
-    if (!of.dying.empty()) dying.push_back(fmt::format("{} {}", name, words(of.dying)));
-    if (!of.living.empty()) living.push_back(fmt::format("{} {}", name, words(of.living)));
-  }
-  const std::string more =
-      n_shown < variants.size() ? fmt::format(" (the first {} of {} variants)", n_shown, variants.size()) : "";
-  if (!dying.empty()) {
-    answers.push_back({Question::kCollapses,
-                       fmt::format("The relative residual is lost in rounding from a layer on, or falls to the value "
-                                   "given: {}{}.",
-                                   fmt::join(dying, "; "), more),
-                       Tone::kBad});
-  } else if (!living.empty()) {
-    answers.push_back({Question::kCollapses, "Nothing that was measured falls below a tenth.", Tone::kGood});
-  }
-  if (!living.empty()) {
-    answers.push_back({Question::kPrevents,
-                       fmt::format("Relative residual left in the last layer: {}{}.", fmt::join(living, "; "), more),
-                       Tone::kGood});
-  } else if (dying.size() > 1) {
-    answers.push_back({Question::kPrevents, "None of the variants that were measured.", Tone::kNeutral});
-  }
-}
-
 }  // namespace
 
 std::vector<double> numbers_of(const std::vector<std::string>& models) {
@@ -290,7 +217,11 @@ std::vector<double> numbers_of(const std::vector<std::string>& models) {
 View measure_view(const Result& result, const ViewOptions& options) {
   const Rows rows = summary_rows(result);
   std::vector<LayerCurves> all = layer_curves(rows);
-  for (LayerCurves& of : all) add_published(result, of);
+  std::erase_if(all, [](const LayerCurves& of) { return of.metric.starts_with("interval_"); });
+  for (LayerCurves& of : all) {
+    add_intervals(result, of);
+    add_published(result, of);
+  }
   std::vector<std::string> shown = options.metrics;
   if (shown.empty()) {
     const auto has_main = std::ranges::find(all, kMainMetric, &LayerCurves::metric) != all.end();
@@ -317,10 +248,19 @@ View measure_view(const Result& result, const ViewOptions& options) {
       if (const auto numbers = numbers_of(names); !numbers.empty()) {
         view.figures.push_back(from_model_to_model(of_models, numbers));
       }
+      if (of_models.size() > 1) view.figures.push_back(model_comparison(of_models));
       if (options.compares && of_models.size() > 1) view.figures.push_back(side_by_side(of_models));
     }
-    if (metric == kMainMetric) answer(result, of_models, view.answers);
-    view.figures.push_back(metric_figure(of_models, precision_words(result.manifest)));
+    const std::string precision = precision_words(result.manifest);
+    if (is_main(metric) && view.answers.empty()) {
+      view.answers = ablation_answers(of_models, precision);
+      if (view.answers.empty()) {
+        view.answers = collapse_answers(of_models, precision, is_as_published(result));
+      } else {
+        view.figures.push_back(ablation_figure(of_models, precision));
+      }
+    }
+    view.figures.push_back(metric_figure(of_models, precision));
   }
   std::size_t number = 0;
   for (const std::string& model : models.list()) {
@@ -335,7 +275,7 @@ View measure_view(const Result& result, const ViewOptions& options) {
   const auto n_shown = std::ranges::count_if(
       metrics.list(), [&](const std::string& metric) { return std::ranges::find(shown, metric) != shown.end(); });
   if (static_cast<std::size_t>(n_shown) < metrics.size()) {
-    view.notes.push_back(fmt::format("{} of {} shown", n_shown, counted(metrics.size(), "metric")));
+    view.notes.push_back(fmt::format("Showing {} of {}.", n_shown, counted(metrics.size(), "metric")));
   }
   return view;
 }

@@ -15,6 +15,8 @@ std::optional<Figure> paths_by_length(const RowGroup& group, std::size_t number)
 
 // The share of paths of length 0 and 1 in the output's residual.
 std::optional<Answer> paths_answer(const RowGroup& group);
+std::optional<Answer> heaviest_answer(const RowGroup& group);
+std::optional<Answer> random_answer(const RowGroup& group);
 
 // Random paths of each length: median and quartiles.
 std::optional<Figure> random_paths(const RowGroup& group, std::size_t number);

@@ -8,6 +8,7 @@
 
 #include "result/prose_format.h"
 #include "studies/paths/figures.h"
+#include "view/number_text.h"
 
 namespace rankfall {
 namespace {
@@ -245,6 +246,39 @@ std::optional<Figure> heaviest_paths(const RowGroup& group, std::size_t number) 
   figure.nodes.emplace_back(path_picture(group, paths));
   figure.nodes.emplace_back(path_table(group, paths));
   return figure;
+}
+
+std::optional<Answer> heaviest_answer(const RowGroup& group) {
+  const std::vector<TopPath> paths = top_paths(group.rows);
+  if (paths.empty()) return {};
+  const TopPath& first = paths.front();
+  std::string text = fmt::format("{}: the heaviest path is {}", shortened(group.name()), to_string(*first.row->path));
+  if (first.row->origin) text += fmt::format(" from {}", to_string(*first.row->origin));
+  if (first.values[1]) text += fmt::format("; its norm is {} of the output's", significant(*first.values[1], 2));
+  return Answer{Question::kPaths, text + ".", Tone::kNeutral};
+}
+
+std::optional<Answer> random_answer(const RowGroup& group) {
+  constexpr std::array<std::string_view, 2> kProducts = {"path.attention.rank1_remainder.composite",
+                                                         "path.attention_reversed.rank1_remainder.composite"};
+  for (const std::string_view metric : kProducts) {
+    const Row *shortest = nullptr, *longest = nullptr;
+    for (const Row* row : with_metric(group.rows, metric)) {
+      if (row->kind != "median" || !row->length || *row->length < 1 || !finite(row->mean)) continue;
+      if (!shortest || *row->length < *shortest->length) shortest = row;
+      if (!longest || *row->length > *longest->length) longest = row;
+    }
+    if (!longest || shortest == longest) continue;
+    return Answer{
+        Question::kPaths,
+        fmt::format(
+            "{}: the product of a path's attention matrices {} rank 1 with length: the median distance "
+            "is {} at length {} and {} at length {}.",
+            shortened(group.name()), *longest->mean < *shortest->mean ? "comes closer to" : "does not come closer to",
+            significant(*shortest->mean, 2), *shortest->length, significant(*longest->mean, 2), *longest->length),
+        Tone::kNeutral};
+  }
+  return {};
 }
 
 }  // namespace rankfall

@@ -165,18 +165,60 @@ std::optional<Figure> tokens_reached(const RowGroup& group, std::size_t number) 
   return figure;
 }
 
+// The input token that reaches the output most.
+std::optional<Answer> token_answer(const RowGroup& group) {
+  const Row* best = nullptr;
+  for (const Row* row : with_metric(group.rows, "token.share.residual")) {
+    if (!row->k || row->length || !finite(row->mean)) continue;
+    if (!best || std::abs(*row->mean) > std::abs(*best->mean)) best = row;
+  }
+  if (!best) return {};
+  return Answer{Question::kPaths,
+                fmt::format("{}: input token {} has the largest share in the output token{}, {} (sample {}).",
+                            shortened(group.name()), *best->k, best->kind.empty() ? "" : " (" + best->kind + ")",
+                            significant(*best->mean, 2), best->sample.value_or(0)),
+                Tone::kNeutral};
+}
+
+// The heads and MLPs with the largest shares of the output's residual.
+std::optional<Answer> heads_answer(const RowGroup& group, bool several) {
+  constexpr std::size_t kMostNamed = 3;
+  const auto largest = [](Rows rows) {
+    std::erase_if(rows, [](const Row* row) { return !row->layer || !finite(row->mean); });
+    std::ranges::stable_sort(rows, std::ranges::greater(), [](const Row* row) { return std::abs(*row->mean); });
+    if (rows.size() > kMostNamed) rows.resize(kMostNamed);
+    return rows;
+  };
+  std::vector<std::string> parts;
+  for (const Row* row : largest(with_metric(group.rows, "head.share.residual"))) {
+    parts.push_back(fmt::format("L{}H{} {}", *row->layer, row->head.value_or(0), significant(*row->mean, 2)));
+  }
+  if (parts.empty()) return {};
+  return Answer{
+      Question::kPaths,
+      fmt::format(
+          "{}{}he heads with the largest shares (by size) of the output's residual are {} (L1H0: block 1, head 0).",
+          several ? shortened(group.name()) + ": " : "", several ? "t" : "T", joined(parts)),
+      Tone::kNeutral};
+}
+
 }  // namespace
 
 View paths_view(const Result& result, const ViewOptions& /*options*/) {
   View view;
   std::size_t number = 0;
-  for (const RowGroup& group : by_variant(result)) {
+  constexpr std::size_t kMostAnswers = 3;
+  const std::vector<RowGroup> groups = by_variant(result);
+  for (const RowGroup& group : groups) {
     ++number;
     for (const auto make :
          {paths_by_length, paths_through_heads, path_interference, random_paths, heaviest_paths, tokens_reached}) {
       if (auto figure = make(group, number)) view.figures.push_back(std::move(*figure));
     }
-    if (auto answer = paths_answer(group)) view.answers.push_back(std::move(*answer));
+    for (auto answer : {paths_answer(group), heads_answer(group, groups.size() > 1), heaviest_answer(group),
+                        random_answer(group), token_answer(group)}) {
+      if (answer && view.answers.size() < kMostAnswers) view.answers.push_back(std::move(*answer));
+    }
   }
   return view;
 }

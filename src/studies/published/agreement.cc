@@ -9,6 +9,7 @@
 
 #include "result/manifest.h"
 #include "studies/published/published.h"
+#include "view/number_text.h"
 
 namespace rankfall {
 namespace {
@@ -130,10 +131,12 @@ void compare_counts(const Result& result, std::vector<Comparison>& out) {
   if (n == 0) return;
   Comparison comparison;
   comparison.claim = "Figure 5, path lengths";
-  comparison.criterion = fmt::format("every point within {:.0e}, the precision of the drawing", kDrawn);
-  comparison.evidence = fmt::format("largest distance {:.1e} over {} points of {} architectures", largest, n_points, n);
+  comparison.criterion = fmt::format("every point within {}, the precision of the drawing", significant(kDrawn, 1));
+  comparison.evidence =
+      fmt::format("largest distance {} over {} points of {} architectures", significant(largest, 2), n_points, n);
   comparison.worst = largest;
-  comparison.worst_words = fmt::format("worst distance {:.1e}, allowed {:.0e}", largest, kDrawn);
+  comparison.worst_words =
+      fmt::format("worst distance {}, allowed {}", significant(largest, 2), significant(kDrawn, 1));
   comparison.met = largest <= kDrawn;
   comparison.value = largest;
   comparison.n = n_points;
@@ -174,11 +177,10 @@ void compare_boxplot(const Result& result, std::vector<Comparison>& out) {
   comparison.claim = "Box-plot of chained attention, BERT at initialisation";
   comparison.criterion = fmt::format(
       "medians within a factor {} up to length {}; beyond, where the published ones are the floor of a float32 SVD, "
-      "both "
-      "float32 medians below {:.0e}",
-      kPixels, kAboveFloor, kFloor);
-  comparison.evidence =
-      fmt::format("worst factor {:.2f} up to length {}; at most {:.1e} at the floor", worst, kAboveFloor, highest);
+      "both float32 medians below {}",
+      kPixels, kAboveFloor, significant(kFloor, 1));
+  comparison.evidence = fmt::format("worst factor {:.2f} up to length {}; at most {} at the floor", worst, kAboveFloor,
+                                    significant(highest, 2));
   comparison.worst = worst;
   comparison.worst_words = fmt::format("worst factor {:.2f}, allowed {}", worst, kPixels);
   comparison.met = worst <= kPixels && highest < kFloor;

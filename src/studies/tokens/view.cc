@@ -1,3 +1,5 @@
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -29,9 +31,16 @@ View tokens_view(const Result& result, const ViewOptions& /*options*/) {
   Figure figure;
   figure.id = "tokens";
   figure.title = "Tokens and their ids";
-  figure.caption = "The pieces that each sample becomes, and the number of each in the vocabulary.";
-  if (!table.rows.empty()) figure.nodes.emplace_back(std::move(table));
+  figure.caption = "The tokens of each sample, and the id of each in the vocabulary.";
   View view;
+  if (!table.rows.empty()) {
+    std::set<std::optional<Index>> samples;
+    for (const Row* row : rows) samples.insert(row->sample);
+    view.answers.push_back({Question::kTokens,
+                            fmt::format("{} in {}.", counted(rows.size(), "token"), counted(samples.size(), "sample")),
+                            Tone::kNeutral});
+    figure.nodes.emplace_back(std::move(table));
+  }
   view.figures.push_back(std::move(figure));
   return view;
 }
