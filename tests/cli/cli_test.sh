@@ -232,6 +232,21 @@ check "collapse is a threshold" 5 "the condition holds" -- collapse $deep --samp
 check "collapse nowhere" 2 "" -- collapse $deep --depth 0
 check "collapse of nothing" 3 "no such directory" -- collapse ./none
 
+# What prevents collapse, the other mean, intervals.
+check "ablation" 0 -- measure bert-tiny@init --ablate --samples 2 --tokens 8
+expect "names the part" grep -q 'The skip connection around attention prevents collapse' "$dir/out"
+expect "has all parts together" grep -q '^-attn_skip,-mlp,-norm ' "$dir/out"
+check "ablation chooses the variants" 2 "--ablate chooses the variants" -- measure bert-tiny@init --ablate --variant san
+check "the mean of logarithms" 0 -- measure "${small[@]}" --mean log
+expect "is named" grep -q 'geometric mean of the relative residual' "$dir/out"
+check "it is not computed otherwise" 2 "is not computed; add --mean log" -- measure "${small[@]}" --fail-if 'geometric_relative_residual.composite@last<1'
+check "the arithmetic mean" 0 -- collapse "${small[@]}" --mean arithmetic
+expect "is named" grep -q 'log10 of the mean relative residual' "$dir/out"
+check "intervals" 0 -- measure "${small[@]}" --interval
+expect "are named" grep -q '95 % interval' "$dir/out"
+check "intervals as rows" 0 -- measure "${small[@]}" --interval --format csv
+expect "both ends" bash -c "grep -q ',interval_low.cosine.mean,' '$dir/out' && grep -q ',interval_high.cosine.mean,' '$dir/out'"
+
 # Paths.
 toy=san:layers=3,heads=2,dim=8,std=0.3,mlp=6
 few=(--samples 2 --tokens 6)
