@@ -79,6 +79,7 @@ struct Curves {
   bool error_bars = false;  // the band as bars
   bool precisions = false;  // where float32 and float64 end is worth a line across
   bool deviations = false;  // a terminal shows the deviation beside each value
+  bool labelled = false;    // the names of the series stand at the ends of their curves instead of in a legend
   std::optional<std::pair<double, double>> domain;  // of the linear view
   // A text for each x beside the values, and what it is.
   std::string label_title;
@@ -178,17 +179,17 @@ struct Figure {
 // What somebody with ten seconds asks, in the order of a page.
 enum class Question {
   kCollapses,
-  kPrevents,
   kSpeed,
+  kPrevents,
   kPaths,
   kLengths,
-  kTasks,
-  kRecurrence,
-  kTraining,
   kTheory,
   kLowRank,
   kSketches,
   kCosts,
+  kTasks,
+  kRecurrence,
+  kTraining,
   kAgrees,
   kTokens,
   kMachine,

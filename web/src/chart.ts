@@ -7,7 +7,7 @@ import { recoloured } from "./palette";
 import type { Dataset, Panel, Series } from "./page";
 import { visibleRows } from "./rows";
 import { currentScheme, isPrinting, onSchemeChange } from "./scheme";
-import { withoutSeriesLegends } from "./spec";
+import { withoutEndLabels, withoutSeriesLegends } from "./spec";
 import { chartConfig } from "./theme";
 import { hideTooltip, tooltipFor } from "./tooltip";
 
@@ -15,6 +15,8 @@ import { hideTooltip, tooltipFor } from "./tooltip";
 const LARGEST_SVG = 1500;
 // What fits on A4 and Letter between the margins, in CSS pixels.
 const PRINTED_WIDTH = 640;
+// Below this a chart has no room for names beside its curves; page.css shows the legend of the first figure instead.
+const NARROW = 480;
 const NOBODY: ReadonlySet<string> = new Set();
 
 const near = new IntersectionObserver(
@@ -89,12 +91,19 @@ export class Chart {
     return view.spec;
   }
 
+  get label(): string {
+    return this.panel.views[this.shown]?.label ?? "";
+  }
+
   get rows() {
     return visibleRows(this.dataset, this.hidden);
   }
 
-  show(view: number): void {
-    this.shown = view;
+  // The view of that label; a chart that has none stays as it is.
+  show(label: string): void {
+    const place = this.panel.views.findIndex((view) => view.label === label);
+    if (place < 0 || place === this.shown) return;
+    this.shown = place;
     this.redraw();
   }
 
@@ -148,7 +157,8 @@ export class Chart {
     const rows = this.rows;
     // Where there are buttons, they are the legend of the series.
     const bare = this.series.length > 0 ? withoutSeriesLegends(this.spec) : this.spec;
-    let spec = compileSpec(recoloured(bare, currentScheme()), chartConfig(currentScheme()));
+    const narrow = !isPrinting() && this.element.clientWidth < NARROW;
+    let spec = compileSpec(recoloured(narrow ? withoutEndLabels(bare) : bare, currentScheme()), chartConfig(currentScheme()));
     this.frozen = rows.length === 0 && this.dataset.rows.length > 0;
     if (this.frozen) spec = withFrozenScales(spec, visibleRows(this.dataset, NOBODY));
     const view = makeView(spec, rows, this.dataset.rows.length > LARGEST_SVG ? "canvas" : "svg");
@@ -164,6 +174,7 @@ export class Chart {
       view.addSignalListener(zoom, (_name, value: object) => this.onZoom(Object.keys(value ?? {}).length > 0));
     }
     this.view = view;
+    this.element.closest<HTMLElement>("[data-panel]")?.setAttribute("data-view", this.label);
     this.fitted = this.element.clientWidth;
     widths.observe(this.element);
   }

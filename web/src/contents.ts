@@ -2,9 +2,16 @@
 import { element } from "./dom";
 
 // Each entry links to an element of that id.
-export function contents(entries: { id: string; title: string }[]): HTMLElement {
+export function contents(entries: { id: string; title: string; chapter?: string }[]): HTMLElement {
   const links = new Map(entries.map(({ id, title }) => [id, element("a", { href: `#${encodeURIComponent(id)}` }, title)]));
-  const list = element("ol", {}, ...[...links.values()].map((link) => element("li", {}, link)));
+  // A chapter is named once, before the first of its sections.
+  const list = element("ol");
+  let chapter = "";
+  for (const entry of entries) {
+    if (entry.chapter !== undefined && entry.chapter !== "" && entry.chapter !== chapter) list.append(element("li", { class: "chapter" }, entry.chapter));
+    chapter = entry.chapter ?? "";
+    list.append(element("li", {}, links.get(entry.id) ?? ""));
+  }
   const disclosure = element("details", {}, element("summary", {}, "Contents"), list);
   const wide = window.matchMedia("(min-width: 68rem)");
   const open = () => (disclosure.open = wide.matches);

@@ -18,9 +18,6 @@ function panelElement(panel: Panel, figure: Figure, chart: Chart): HTMLElement {
   chart.onZoom = (zoomed) => (reset.hidden = !zoomed);
   const name = panel.title === "" ? figure.title : panel.title;
   const tools = element("div", { class: "tools" }, reset);
-  if (panel.views.length > 1) {
-    tools.append(choice(`Scale of ${name}`, panel.views.map((view) => view.label), (place) => chart.show(place)));
-  }
   tools.append(
     button("SVG", () => void exportSvg(chart, figure.title), { "aria-label": `SVG: save ${name}` }),
     button("PNG", () => void exportPng(chart, figure.title), { "aria-label": `PNG: save ${name}` }),
@@ -31,6 +28,20 @@ function panelElement(panel: Panel, figure: Figure, chart: Chart): HTMLElement {
   return element("div", { class: panel.wide ? "panel wide" : panel.square ? "panel square" : "panel", "data-panel": panel.id }, bar, chart.element);
 }
 
+// One switch for all panels of a figure: charts that stand side by side have the same scale. The order is that of the first panel which has
+// all of them.
+function scaleChoice(figure: Figure, charts: Chart[]): HTMLElement[] {
+  const labels: string[] = [];
+  const most = [...figure.panels].sort((a, b) => b.views.length - a.views.length);
+  for (const { views } of most) for (const { label } of views) if (!labels.includes(label)) labels.push(label);
+  const switched = charts.filter(({ panel }) => panel.views.length > 1);
+  if (switched.length === 0) return [];
+  const own = labels.filter((label) => switched.some(({ panel }) => panel.views.some((view) => view.label === label)));
+  const first = own[0] ?? "";
+  switched.forEach((chart) => chart.show(first));
+  return [choice(`Scale of ${figure.title}`, own, (place) => charts.forEach((chart) => chart.show(own[place] ?? "")))];
+}
+
 function findingElement(finding: Finding): HTMLElement {
   const subject = finding.subject === "" ? [] : [badge(finding.tone, finding.subject), " "];
   return element("li", {}, ...subject, ...prose(finding.text));
@@ -39,9 +50,11 @@ function findingElement(finding: Finding): HTMLElement {
 function body(figure: Figure, datasets: Datasets): HTMLElement[] {
   const charts = figure.panels.map((panel) => new Chart(panel, datasets[panel.data] ?? NO_DATA, figure.series));
   const parts: HTMLElement[] = [];
-  if (figure.series.length > 0) parts.push(legend(figure.series, (hidden) => charts.forEach((chart) => chart.filter(hidden))));
+  const controls: HTMLElement[] = scaleChoice(figure, charts);
+  if (figure.series.length > 0) controls.unshift(legend(figure.series, (hidden) => charts.forEach((chart) => chart.filter(hidden))));
+  if (controls.length > 0) parts.push(element("div", { class: "controls" }, ...controls));
   if (charts.length > 0) {
-    const layout = charts.length % 3 === 0 ? "panels three" : "panels";
+    const layout = charts.length % 3 === 0 ? "panels three" : charts.length === 4 ? "panels two" : "panels";
     parts.push(element("div", { class: layout }, ...charts.map((chart) => panelElement(chart.panel, figure, chart))));
   }
   if (figure.caption !== "") parts.push(element("p", { class: "caption" }, ...prose(figure.caption)));
@@ -52,6 +65,15 @@ function body(figure: Figure, datasets: Datasets): HTMLElement[] {
     if (dataset !== undefined) parts.push(tableDisclosure(id, figure.title, dataset, charts.length === 0));
   }
   return parts;
+}
+
+// The figure of the first screen: its curves are named in place, so that it needs no legend and no switch.
+export function headlineFigure(figure: Figure, datasets: Datasets): HTMLElement {
+  const charts = figure.panels.map((panel) => new Chart(panel, datasets[panel.data] ?? NO_DATA, figure.series));
+  const panels = charts.map((chart) => element("div", { class: "panel wide", "data-panel": chart.panel.id }, chart.element));
+  const names = legend(figure.series, (hidden) => charts.forEach((chart) => chart.filter(hidden)));
+  const caption = element("figcaption", { class: "caption" }, element("strong", {}, figure.title), " ", ...prose(figure.caption));
+  return element("figure", { class: "headline-figure", id: figure.id }, names, ...panels, caption);
 }
 
 export function figureElement(figure: Figure, datasets: Datasets): HTMLElement {

@@ -20,16 +20,28 @@ const MANY = 5;
 
 function swatch(series: Series): SVGElement {
   const colour = colourFor(series.colour, currentScheme());
+  const frame = (...parts: Node[]) =>
+    svgElement("svg", { viewBox: "0 -7 34 14", width: "34", height: "14", "aria-hidden": "true", "data-mark": series.mark ?? "line" }, ...parts);
+  if (series.mark === "bar") return frame(svgElement("rect", { x: "10", y: "-6", width: "14", height: "12", fill: colour }));
+  if (series.mark === "ribbon") {
+    return frame(svgElement("path", { d: "M2,3C12,3 22,-3 32,-3", fill: "none", stroke: colour, "stroke-width": "6", opacity: "0.7", "stroke-dasharray": series.dash.join(" ") }));
+  }
+  if (series.mark === "box") {
+    return frame(
+      svgElement("rect", { x: "10", y: "-6", width: "14", height: "12", fill: colour, "fill-opacity": "0.3", stroke: colour }),
+      svgElement("line", { x1: "10", x2: "24", y1: "1", y2: "1", stroke: colour, "stroke-width": "2.5" }),
+    );
+  }
   const line = svgElement("line", {
     x1: "1",
     x2: "33",
     y1: "0",
     y2: "0",
     stroke: colour,
-    "stroke-width": "2",
+    "stroke-width": String(Math.max(2, series.width ?? 2)),
     "stroke-dasharray": series.dash.join(" "),
   });
-  const drawing = svgElement("svg", { viewBox: "0 -7 34 14", width: "34", height: "14", "aria-hidden": "true" }, line);
+  const drawing = frame(line);
   const shape = SHAPES[series.shape];
   if (shape !== undefined) drawing.append(svgElement("path", { d: shape, transform: "translate(17)", fill: colour }));
   return drawing;

@@ -5,10 +5,25 @@ export interface Page {
   title: string;
   subtitle: string;
   version: string;
+  // What the page is about, and how it was made: label and text, with an address where the text is a link.
+  facts?: Fact[];
+  headline?: Headline;
   summary: Answer[];
   sections: Section[];
   manifests: Manifest[];
   datasets: Record<string, Dataset>;
+}
+
+export interface Fact {
+  label: string;
+  text: string;
+  link: string;
+}
+
+// The first screen: one figure with its curves named in place, and the numbers that matter.
+export interface Headline {
+  figure: Figure;
+  numbers: { value: string; sentence: string }[];
 }
 
 export type Tone = "good" | "warning" | "bad" | "neutral";
@@ -22,6 +37,8 @@ export interface Answer {
 export interface Section {
   id: string;
   title: string;
+  // The step of the story that the section belongs to; empty: none.
+  chapter?: string;
   intro: string;
   figures: Figure[];
 }
@@ -55,6 +72,9 @@ export interface Series {
   colour: string;
   dash: number[];
   shape: string;
+  // How it is drawn, so that the legend looks like the chart.
+  mark?: "line" | "bar" | "ribbon" | "box";
+  width?: number; // of a line
 }
 
 export interface Panel {
@@ -70,7 +90,7 @@ export interface Panel {
   square?: boolean; // about as wide as high
 }
 
-export type ColumnKind = "text" | "number" | "log10" | "verdict";
+export type ColumnKind = "text" | "prose" | "number" | "log10" | "verdict";
 export type Value = string | number | null | Badge;
 
 // Words with a sign.

@@ -9,6 +9,14 @@ const PARTNERS: Record<string, string> = {
   "#8c6d1f": "#D9BC6B",
   "#6b6b6b": "#A8A8A8",
   "#000000": "#F0F0F0",
+  "#7b5fd9": "#A892F5",
+  "#c2314f": "#F0708A",
+  "#5e8f1e": "#97C74F",
+  "#2b8f9e": "#5CC3D1",
+  "#c46be0": "#DDA0F0",
+  "#b05a3c": "#E09A80",
+  "#4f6e8f": "#9AB6D1",
+  "#e0559a": "#F58FC0",
 };
 
 export type Scheme = "light" | "dark";

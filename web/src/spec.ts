@@ -25,6 +25,16 @@ export function withoutSeriesLegends<Json>(spec: Json): Json {
   return withChannels(spec, (channel) => (channel.field === "series" ? { ...channel, legend: null } : channel));
 }
 
+interface Layered {
+  layer?: { mark?: { clip?: boolean } }[];
+}
+
+// Without the names at the ends of curves: on a phone they would take a third of the width. They alone may stand outside the plot.
+export function withoutEndLabels<Json>(spec: Json): Json {
+  const { layer } = spec as Layered;
+  return layer === undefined ? spec : { ...spec, layer: layer.filter(({ mark }) => mark?.clip !== false) };
+}
+
 // The legend with the series' titles in place of their names.
 export function withSeriesTitles<Json>(spec: Json, series: Series[]): Json {
   const named = JSON.stringify(Object.fromEntries(series.map(({ name, title }) => [name, title])));

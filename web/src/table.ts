@@ -1,7 +1,7 @@
 // A dataset as a table behind a disclosure, made when it is opened and in pieces: most are never looked at.
 import { button, element } from "./dom";
 import { download } from "./export";
-import { formatValue, numberNodes } from "./numbers";
+import { formatValue, numberNodes, prose } from "./numbers";
 import type { Column, Dataset, Value } from "./page";
 import { toCsv } from "./rows";
 import { badge } from "./tone";
@@ -13,12 +13,27 @@ function isNumeric(column: Column): boolean {
   return column.kind === "number" || column.kind === "log10";
 }
 
+// Numbers need little width, sentences much; on a phone the titles stand beside the values.
+function look(column: Column): Record<string, string> {
+  if (isNumeric(column)) return { class: "numeric" };
+  return column.kind === "prose" ? { class: "prose" } : {};
+}
+
+// Identifiers may break after their underscores; elsewhere a column would be as wide as the longest.
+function breakable(text: string): (Node | string)[] {
+  if (!/_/.test(text)) return prose(text);
+  return text.split(/(?<=_)/).flatMap((part, place) => (place === 0 ? [part] : [element("wbr"), part]));
+}
+
 function cell(value: Value, column: Column): HTMLTableCellElement {
-  const made = element("td", isNumeric(column) ? { class: "numeric" } : {});
+  const made = element("td", { ...look(column), "data-title": column.title });
+  if (value === null) made.classList.add("missing");
   if (value !== null && typeof value === "object") {
     made.append(badge(value.tone, value.text));
+  } else if (typeof value === "string") {
+    made.append(element("span", {}, ...(column.kind === "prose" ? prose(value) : breakable(value))));
   } else {
-    made.append(...numberNodes(formatValue(value, column.kind)));
+    made.append(element("span", {}, ...numberNodes(formatValue(value, column.kind))));
     if (typeof value === "number") made.title = column.kind === "log10" ? `log10 = ${value}` : String(value);
   }
   return made;
@@ -26,7 +41,7 @@ function cell(value: Value, column: Column): HTMLTableCellElement {
 
 function table(id: string, of: string, dataset: Dataset): HTMLElement[] {
   const columns = dataset.columns.map((column, place) => ({ column, place })).filter(({ column }) => column.title !== "");
-  const head = columns.map(({ column }) => element("th", isNumeric(column) ? { scope: "col", class: "numeric" } : { scope: "col" }, column.title));
+  const head = columns.map(({ column }) => element("th", { scope: "col", ...look(column) }, column.title));
   const body = element("tbody");
   const more = button("", () => addPiece());
   const addPiece = () => {
@@ -39,10 +54,12 @@ function table(id: string, of: string, dataset: Dataset): HTMLElement[] {
   };
   addPiece();
   const save = button("Download CSV", () => download(`${id}.csv`, new Blob([toCsv(dataset)], { type: "text/csv" })));
+  const sentences = columns.some(({ column }) => column.kind === "prose");
+  const shape = `table${dataset.rows.length > SHORT ? " tall" : ""}${sentences ? " cards" : ""}`;
   return [
     element(
       "div",
-      { class: dataset.rows.length > SHORT ? "table tall" : "table", role: "group", tabindex: "0", "aria-label": `${of}: ${dataset.title}` },
+      { class: shape, role: "group", tabindex: "0", "aria-label": `${of}: ${dataset.title}` },
       element("table", {}, element("thead", {}, element("tr", {}, ...head)), body),
     ),
     element("div", { class: "tools" }, more, save),

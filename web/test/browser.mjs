@@ -122,6 +122,7 @@ function labelsIn(panel, logarithms) {
 
 // log10 of what a label says: 10⁻¹², 0.32, 3.2·10⁻¹³, 1,000. NaN if it is no number.
 function log10Of(label) {
+  if (/^[-−]/.test(label)) return log10Of(label.slice(1));
   const lowered = [...label].map((sign) => "0123456789-"["⁰¹²³⁴⁵⁶⁷⁸⁹⁻".indexOf(sign)] ?? sign).join("");
   const power = /^(?:([0-9.]+)·)?10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)$/u.exec(label);
   if (power) return Number(lowered.slice(lowered.length - power[2].length)) + Math.log10(Number(power[1] ?? 1));
@@ -168,14 +169,15 @@ function testPage(file) {
     await page.close();
   });
 
-  test("the other scale of a panel can be shown", async () => {
+  test("one switch shows the other scale in all panels of a figure", async () => {
     const { page, complaints } = await open(file);
-    for (const panel of (await page.locator(".panel:has(.choice)").all()).slice(0, most)) {
-      await drawAll(panel);
-      for (const choice of await panel.locator(".choice button").all()) {
+    assert.equal(await page.locator(".panel .choice").count(), 0, "no panel has a switch of its own");
+    for (const figure of (await page.locator(".figure:has(.controls > .choice)").all()).slice(0, most)) {
+      await drawAll(figure);
+      for (const choice of await figure.locator(".controls > .choice button").all()) {
         await choice.click();
         assert.equal(await choice.getAttribute("aria-pressed"), "true");
-        await waitForDrawn(page, panel, (drawn) => drawn > 0, "nothing drawn");
+        for (const panel of await figure.locator(".panel").all()) await waitForDrawn(page, panel, (drawn) => drawn > 0, "nothing drawn");
       }
     }
     assert.deepEqual(complaints, []);
@@ -187,8 +189,8 @@ function testPage(file) {
     const { page, complaints } = await open(file);
     const logarithms = await page.evaluate(panelsOfLogarithms);
     let seen = 0;
-    for (const panel of await page.locator(".panels > .panel:first-child").all()) {
-      const buttons = await panel.locator(".choice button").all();
+    for (const panel of await page.locator(".panels > .panel:first-child, .headline .panel").all()) {
+      const buttons = await panel.locator("xpath=ancestor::*[contains(@class, 'figure')][1]").locator(".controls > .choice button").all();
       for (const button of buttons.length > 0 ? buttons : [undefined]) {
         const of = `${await panel.getAttribute("data-panel")} ${(await button?.textContent()) ?? ""}`;
         await drawAll(panel);
@@ -317,7 +319,7 @@ describe("the page", { skip: executablePath === undefined ? "no browser" : false
     for (const [id, scale] of [["residual-bert", "linear"], ["residual-bert", "log"], ["collapse-exact", "symlog"]]) {
       const panel = page.locator(`[data-panel=${id}]`);
       await panel.scrollIntoViewIfNeeded();
-      if (scale === "log") await panel.getByRole("button", { name: "log" }).click();
+      if (scale === "log") await page.locator("#fig-residual .controls").getByRole("button", { name: "log" }).click();
       await panel.locator("svg.marks").waitFor();
       await page.evaluate(() => window.scrollBy(0, 100));
       const labels = () => panel.locator(".role-axis-label text").evaluateAll((all) => all.map((each) => each.textContent + each.getAttribute("transform")));
@@ -386,6 +388,73 @@ describe("the page", { skip: executablePath === undefined ? "no browser" : false
     }
     assert.equal(await table.getByRole("button", { name: /Show more/ }).isVisible(), false);
     await page.close();
+  });
+
+  test("the switch of a figure is for all of its panels", async () => {
+    const { page } = await open(sample);
+    const figure = page.locator("#fig-residual");
+    await drawAll(figure);
+    for (const button of await figure.locator(".controls > .choice button").all()) {
+      await button.click();
+      for (const panel of await figure.locator(".panel").all()) await waitForDrawn(page, panel, (drawn) => drawn > 0, "nothing drawn");
+      const shown = await figure.locator(".panel").evaluateAll((panels) => panels.map((panel) => panel.dataset.view));
+      assert.equal(new Set(shown).size, 1, shown.join());
+    }
+    await page.close();
+  });
+
+  test("the first screen has the figure with named curves, the numbers and the paper", async () => {
+    for (const viewport of [{ width: 1400, height: 900 }, { width: 768, height: 1024 }, { width: 360, height: 740 }]) {
+      const { page, complaints } = await open(sample, { viewport });
+      const headline = page.locator(".headline");
+      await headline.locator("svg.marks").waitFor();
+      const words = await headline.locator(".chart svg text").allTextContents();
+      // On a phone there is no room beside the curves: the legend names them.
+      const named = viewport.width < 480 ? await headline.locator(".legend button:visible").allTextContents() : words;
+      for (const name of ["pure attention", "transformer"]) assert.ok(named.includes(name), `${name} in ${named}`);
+      assert.equal(await headline.locator(".legend").isVisible(), viewport.width < 480);
+      assert.ok(words.includes("below float32"), words.join());
+      const chart = await headline.locator(".chart").boundingBox();
+      for (const text of await headline.locator(".chart svg text").all()) {
+        const box = await text.boundingBox();
+        if (box !== null && box.width > 0) assert.ok(box.x + box.width <= chart.x + chart.width + 1, `cut off: ${await text.textContent()}`);
+      }
+      assert.equal(await headline.locator(".number").count(), 3);
+      assert.ok((await headline.boundingBox()).y < viewport.height, "on the first screen");
+      assert.equal(await page.locator(".facts a").getAttribute("href"), "https://arxiv.org/abs/2103.03404");
+      assert.deepEqual(complaints, []);
+      await page.close();
+    }
+  });
+
+  test("a link that is no address of the web is text", async () => {
+    const { page } = await open(sample);
+    assert.equal(await page.locator(".facts a").count(), 1);
+    assert.match(await page.locator(".facts").textContent(), /javascript/);
+    await page.close();
+  });
+
+  test("legends look like the marks", async () => {
+    const { page } = await open(sample);
+    const marks = (id) => page.locator(`${id} .legend svg`).evaluateAll((all) => all.map((each) => each.dataset.mark));
+    assert.deepEqual(new Set(await marks("#fig-ranks")), new Set(["bar"]));
+    assert.deepEqual(new Set(await marks("#fig-residual")), new Set(["line"]));
+    assert.equal(await page.locator("#fig-ranks .legend svg path").count(), 0, "no points on bars");
+    await page.close();
+  });
+
+  test("tables with sentences are cards on a phone, and wide where there is room", async () => {
+    for (const width of [360, 1280]) {
+      const { page } = await open(sample, { viewport: { width, height: 800 } });
+      const table = page.locator(".table.cards").first();
+      await table.scrollIntoViewIfNeeded();
+      const cells = await table.locator("tbody tr").first().locator("td:visible").evaluateAll((all) =>
+        all.map((each) => ({ prose: each.matches(".prose"), width: each.getBoundingClientRect().width, right: each.getBoundingClientRect().right })),
+      );
+      for (const cell of cells) assert.ok(cell.right <= width, JSON.stringify(cells));
+      for (const cell of cells) if (cell.prose && width > 1000) assert.ok(cell.width >= 250, JSON.stringify(cells));
+      await page.close();
+    }
   });
 
   test("the switch overrides the system's colours", async () => {

@@ -22,6 +22,8 @@ function seriesOf(names) {
     name,
     title,
     colour: PALETTE[place % PALETTE.length],
+    mark: "line",
+    width: 1.75,
     dash: [],
     shape: SHAPES[place % SHAPES.length],
   }));
@@ -189,7 +191,7 @@ function ranks() {
         caption: "Effective rank of the centred states: only skips keep it.",
         findings: [], notes: [],
         collapsed: false,
-        series: VARIANTS,
+        series: VARIANTS.map((series) => ({ ...series, mark: "bar" })),
         panels: [{ id: "ranks", title: "", description: "Effective rank, four variants at four layers.", views: [{ label: "", spec: bar }], data: "ranks", wide: true }],
         tables: ["ranks"],
       },
@@ -238,7 +240,7 @@ function verdicts() {
   return {
     title: "Claims of the paper",
     columns: [
-      { name: "claim", title: "claim", kind: "text" },
+      { name: "claim", title: "claim", kind: "prose" },
       { name: "verdict", title: "verdict", kind: "verdict" },
       { name: "points", title: "points", kind: "number" },
       { name: "worst", title: "largest deviation", kind: "number" },
@@ -291,6 +293,61 @@ function longTable() {
   };
 }
 
+// As rankfall writes it: floors shaded and named, curves named at their ends.
+function headline() {
+  const series = VARIANTS.slice(0, 2);
+  const y = { field: "value", type: "quantitative", title: "relative residual", scale: { type: "symlog", domain: [-500, 0.5] } };
+  const x = { field: "layer", type: "quantitative", title: "layer" };
+  const colour = { field: "series", type: "nominal", scale: { domain: series.map(({ name }) => name), range: series.map(({ colour: one }) => one) } };
+  const floors = [{ low: -16, high: -7.2, name: "below float32" }, { low: -500, high: -16, name: "below float64" }];
+  const label = (text, at, color) => ({
+    data: { values: [{ label: text }] },
+    mark: { type: "text", align: "left", baseline: "middle", dx: 9, clip: false, color },
+    encoding: { x: { value: "width" }, y: { value: at }, text: { field: "label", type: "nominal" } },
+  });
+  const spec = {
+    data: { name: "rows" },
+    width: "container",
+    height: 300,
+    layer: [
+      {
+        data: { values: floors },
+        layer: [
+          { mark: { type: "rect", color: "#6B6B6B", opacity: 0.15 }, encoding: { y: { ...y, field: "high" }, y2: { field: "low" } } },
+          { mark: { type: "text", align: "right", baseline: "top", dx: -8 }, encoding: { x: { value: "width" }, y: { ...y, field: "high" }, text: { field: "name", type: "nominal" } } },
+        ],
+      },
+      { mark: "line", encoding: { x, y, color: colour } },
+      label("transformer", 20, series[0].colour),
+      label("pure attention", 290, series[1].colour),
+    ],
+  };
+  return {
+    figure: {
+      id: "headline",
+      title: "Pure attention makes all tokens alike.",
+      caption: "Relative residual by layer.",
+      findings: [],
+      notes: [],
+      collapsed: false,
+      series,
+      panels: [{ id: "headline", title: "", description: "Relative residual by layer.", views: [{ label: "log of the exponent", spec }], data: "headline", wide: true }],
+      tables: ["headline"],
+    },
+    numbers: [
+      { value: "10^-403010", sentence: "is what remains after 12 layers." },
+      { value: "layer 2", sentence: "is the first that float32 cannot resolve." },
+      { value: "68 %", sentence: "is what the transformer retains." },
+    ],
+  };
+}
+
+function headlineData() {
+  const rows = [];
+  for (let layer = 0; layer < 6; ++layer) rows.push(["full", layer, -0.2 - 0.01 * layer], ["san", layer, -0.2 * 3.3 ** layer]);
+  return { title: "Headline", columns: ["series", "layer", "value"].map((name) => ({ name, title: name, kind: name === "value" ? "log10" : "text" })), rows };
+}
+
 export function samplePage() {
   const exact = collapse();
   const rank = ranks();
@@ -301,6 +358,12 @@ export function samplePage() {
     title: "Rank collapse in BERT, ALBERT and XLNet at initialisation",
     subtitle: "bert-base@init, albert-base@init, xlnet-base@init · rankfall measure --seeds 10 --random-tokens zipf --compare-published · 32 samples of 128 tokens",
     version: "0.9.0",
+    facts: [
+      { label: "Paper", text: "Dong, Cordonnier, Loukas: Attention is not all you need", link: "https://arxiv.org/abs/2103.03404" },
+      { label: "Command", text: "rankfall report 'a </dl><script>.json'", link: "" },
+      { label: "<b>", text: "javascript", link: "javascript:alert(1)" },
+    ],
+    headline: headline(),
     summary: [
       { question: "What collapses?", answer: "Pure attention, with or without MLPs: at the float32 rounding floor from layer 2 on.", tone: "bad" },
       { question: "What does not?", answer: "Everything with skip connections: the transformer keeps 0.41 of 0.61 at layer 12.", tone: "good" },
@@ -311,6 +374,7 @@ export function samplePage() {
       {
         id: "residuals",
         title: "Relative residual",
+        chapter: "What collapses",
         intro: "How far the tokens are from their mean, as a share of their size. One means unrelated tokens, zero means that all tokens are the same vector and the layer's output has rank one.",
         figures: [
           {
@@ -338,6 +402,7 @@ export function samplePage() {
       },
     ],
     datasets: {
+      headline: headlineData(),
       residual_bert: residuals("bert-base@init: residuals", 1),
       residual_albert: residuals("albert-base@init: residuals", 2),
       residual_xlnet: residuals("xlnet-base@init: residuals", 3),

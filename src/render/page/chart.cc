@@ -89,6 +89,59 @@ Json dash_of(const std::vector<DrawnSeries>& series, const std::string& title) {
   });
 }
 
+// A curve that another one covers is wider, so that it is seen beneath it.
+Json width_of(const std::vector<DrawnSeries>& series, const std::string& title) {
+  Json out = by_series(series, title, [](const DrawnSeries& one) { return one.width; });
+  out["legend"] = nullptr;
+  out["scale"]["type"] = "ordinal";  // otherwise sizes are spread evenly between the first and the last
+  return out;
+}
+
+Json floor_layer(const LineChart& chart, const Json& y) {
+  Json high = y;
+  high["field"] = "high";
+  Json layers = Json::array();
+  double shade = 0.10;
+  for (const ChartFloor& floor : chart.floors) {
+    Json values = Json::array({Json::object({{"low", floor.low}, {"high", floor.high}, {"name", floor.name}})});
+    Json rect;
+    rect["mark"] = {{"type", "rect"}, {"color", "#6B6B6B"}, {"opacity", shade}};
+    rect["encoding"] = {{"y", high}, {"y2", {{"field", "low"}}}};
+    Json text;
+    text["mark"] = {{"type", "text"},
+                    {"align", floor.left ? "left" : "right"},
+                    {"baseline", "top"},
+                    {"dx", floor.left ? 8 : -8},
+                    {"dy", 5},
+                    {"fontSize", 12},
+                    {"fontStyle", "italic"}};
+    text["encoding"] = {{"y", high}, {"text", {{"field", "name"}, {"type", "nominal"}}}};
+    text["encoding"]["x"] = {{"value", floor.left ? Json(0) : Json("width")}};
+    Json layer;
+    layer["data"] = {{"values", std::move(values)}};
+    layer["layer"] = Json::array({std::move(rect)});
+    if (!floor.name.empty()) layer["layer"].push_back(std::move(text));
+    layers.push_back(std::move(layer));
+    shade += 0.09;
+  }
+  return layers;
+}
+
+Json label_layers(const LineChart& chart) {
+  Json layers = Json::array();
+  for (const EndLabel& label : chart.labels) {
+    Json layer;
+    // One empty datum for each: the text is a constant of the mark and never part of an expression.
+    layer["data"] = {{"values", Json::array({Json::object({{"label", label.text}})})}};
+    layer["mark"] = {{"type", "text"}, {"align", "left"},   {"baseline", "middle"}, {"dx", 9},
+                     {"fontSize", 13}, {"fontWeight", 600}, {"clip", false},        {"color", label.colour}};
+    layer["encoding"] = {
+        {"x", {{"value", "width"}}}, {"y", {{"value", label.y}}}, {"text", {{"field", "label"}, {"type", "nominal"}}}};
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
 Json dash_of_sources(const LineChart& chart) {
   Json range = Json::array();
   for (std::size_t i = 0; i < chart.sources.size(); ++i) range.push_back(kSourceDashes[i % kSourceDashes.size()]);
@@ -114,6 +167,8 @@ Json line_spec(const LineChart& chart) {
   const Json x = encoding_of(chart.x), y = encoding_of(chart.y), colour = colour_of(chart.series, chart.series_title);
   const bool by_source = !chart.sources.empty();
   Json layers = Json::array();
+  for (Json& layer : floor_layer(chart, y)) layers.push_back(std::move(layer));
+  const std::size_t first = layers.size();
   if (!chart.low.empty()) {
     Json low = y;
     low["field"] = chart.low;
@@ -141,6 +196,8 @@ Json line_spec(const LineChart& chart) {
                                    {"legend", nullptr},
                                    {"scale", {{"type", "sqrt"}, {"range", {0.75, 9}}}}};
       layer["encoding"]["tooltip"] = tooltips(chart.tooltip);
+    } else if (std::ranges::any_of(chart.series, &DrawnSeries::is_covered)) {
+      layer["encoding"]["size"] = width_of(chart.series, chart.series_title);
     }
     layers.push_back(std::move(layer));
   }
@@ -151,8 +208,34 @@ Json line_spec(const LineChart& chart) {
     layer["encoding"]["shape"] = shape_of(chart.series, chart.series_title);
     layers.push_back(std::move(layer));
   }
-  layers[0]["params"] = Json::array({zoom()});
+  if (chart.labels.empty()) layers[first]["params"] = Json::array({zoom()});
+  for (Json& layer : label_layers(chart)) layers.push_back(std::move(layer));
   spec["layer"] = std::move(layers);
+  return spec;
+}
+
+Json box_spec(const BoxChart& chart) {
+  Json spec = base(chart.height);
+  Json x = encoding_of(chart.x, "ordinal"), y = encoding_of(chart.y), low = y;
+  x["axis"]["labelAngle"] = 0;
+  low["field"] = chart.low;
+  const Json colour = colour_of(chart.series, chart.series_title);
+  const Json beside = {{"field", "series"}, {"type", "nominal"}, {"sort", nullptr}};
+  Json boxes;
+  // The outline keeps a box visible whose quartiles are closer than a pixel.
+  boxes["mark"] = {{"type", "bar"}, {"fillOpacity", 0.3}, {"strokeWidth", 1.25}};
+  boxes["encoding"] = {{"x", x},
+                       {"xOffset", beside},
+                       {"y", low},
+                       {"y2", {{"field", chart.high}}},
+                       {"color", colour},
+                       {"stroke", colour},
+                       {"tooltip", tooltips(chart.tooltip)}};
+  Json medians;
+  medians["mark"] = {{"type", "tick"}, {"thickness", 2.5}};
+  medians["encoding"] = {
+      {"x", x}, {"xOffset", beside}, {"y", y}, {"color", colour}, {"tooltip", tooltips(chart.tooltip)}};
+  spec["layer"] = Json::array({std::move(boxes), std::move(medians)});
   return spec;
 }
 
@@ -175,13 +258,18 @@ Json heat_spec(const HeatChart& chart) {
   x["axis"]["labelAngle"] = 0;
   x["axis"]["labelOverlap"] = true;
   y["axis"]["labelOverlap"] = true;
-  Json scale = {{"scheme", chart.diverging ? "purpleorange" : "viridis"}};
-  if (chart.diverging) scale["domain"] = {-chart.largest, chart.largest};  // equal colours, equal sizes
-  spec["encoding"] = {
-      {"x", x},
-      {"y", y},
-      {"color", {{"field", chart.value}, {"type", "quantitative"}, {"title", chart.value_title}, {"scale", scale}}},
-      {"tooltip", tooltips(chart.tooltip)}};
+  x["scale"] = {{"domain", chart.columns}};
+  y["scale"] = {{"domain", chart.lines}};
+  const Json scale = {{"scheme", chart.diverging ? "purpleorange" : "viridis"}, {"domain", {chart.low, chart.high}}};
+  spec["encoding"] = {{"x", x},
+                      {"y", y},
+                      {"color",
+                       {{"field", chart.value},
+                        {"type", "quantitative"},
+                        {"title", chart.value_title},
+                        {"legend", {{"labelExpr", linear_label()}, {"titleLimit", 320}, {"tickCount", 5}}},
+                        {"scale", scale}}},
+                      {"tooltip", tooltips(chart.tooltip)}};
   return spec;
 }
 
@@ -224,6 +312,33 @@ std::string number_label(const std::string& log10, const std::string& number, bo
 std::string power_label(int digits) { return number_label("datum.value", "pow(10, datum.value)", false, digits); }
 
 std::string value_label() { return number_label("(log(datum.value) / LN10)", "datum.value", true, 6); }
+
+std::string linear_label() {
+  const std::string size = "abs(datum.value)", log10 = "(log(abs(datum.value)) / LN10)";
+  // Steps of an axis are sums, so that a tick at 2e-6 may be 1.9999999999999998e-6.
+  const std::string power = fmt::format("floor({} + 1e-9)", log10);
+  const std::string mantissa = fmt::format("format({} / pow(10, {}), '.6~r')", size, power);
+  const std::string raised_power = fmt::format("'10' + {}", raised(fmt::format("format({}, 'd')", power)));
+  return fmt::format(
+      "{0} < 1e-300 ? '0' : {0} >= 0.000999 && {0} < 1e6 ? format(datum.value, ',.6~r') : (datum.value < 0 ? '−' : '') "
+      "+ ({1} == '1' ? '' : {1} + '·') + {2}",
+      size, mantissa, raised_power);
+}
+
+double pixels_from_top(double value, std::pair<double, double> domain, const std::string& scale, int height) {
+  const auto place = [&](double v) { return scale == "symlog" ? std::copysign(std::log1p(std::abs(v)), v) : v; };
+  const double low = place(domain.first), high = place(domain.second);
+  if (!(high > low)) return 0.5 * height;
+  return height * (1 - (place(value) - low) / (high - low));
+}
+
+void spread(std::vector<EndLabel>& labels, int height) {
+  constexpr double kLine = 16;
+  std::ranges::stable_sort(labels, {}, &EndLabel::y);
+  for (std::size_t i = 1; i < labels.size(); ++i) labels[i].y = std::max(labels[i].y, labels[i - 1].y + kLine);
+  double most = height;
+  for (std::size_t i = labels.size(); i-- > 0; most = labels[i].y - kLine) labels[i].y = std::min(labels[i].y, most);
+}
 
 PowerTicks narrow_power_ticks(double lowest, double highest) {
   constexpr double kWhole = 2;        // powers of ten have room

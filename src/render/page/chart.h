@@ -30,6 +30,19 @@ struct TooltipField {
   bool number = false;
 };
 
+// Values from `low` to `high` that an arithmetic does not resolve: shaded, and named inside.
+struct ChartFloor {
+  double low = 0, high = 0;
+  std::string name;
+  bool left = false;  // where the name stands
+};
+
+// A name at the right edge of the plot, `y` pixels below its top.
+struct EndLabel {
+  std::string text, colour;
+  double y = 0;
+};
+
 struct LineChart {
   ChartAxis x, y;
   std::vector<DrawnSeries> series;
@@ -44,10 +57,23 @@ struct LineChart {
   std::string detail;       // one line for each value of this field, too
   std::string width_field;  // strokes as wide as this says
   std::vector<TooltipField> tooltip;
+  std::vector<ChartFloor> floors;
+  std::vector<EndLabel> labels;  // stand at fixed places, so that a chart that has them cannot be zoomed
   int height = 280;
   int point_size = 36;
 };
 Json line_spec(const LineChart& chart);
+
+// Boxes from the lower to the upper quartile (fields low and high) with the median (the field of y) as a line; those of
+// different series stand beside each other.
+struct BoxChart {
+  ChartAxis x, y;
+  std::vector<DrawnSeries> series;
+  std::string series_title, low, high;
+  std::vector<TooltipField> tooltip;
+  int height = 320;
+};
+Json box_spec(const BoxChart& chart);
 
 struct BarChart {
   ChartAxis x, y;
@@ -60,9 +86,10 @@ Json bar_spec(const BarChart& chart);
 
 struct HeatChart {
   ChartAxis x, y;
+  std::vector<Index> columns, lines;  // all places of x and of y, in order
   std::string value, value_title;
-  bool diverging = false;  // about zero
-  double largest = 1;      // of the values' sizes, for that
+  bool diverging = false;    // about zero
+  double low = 0, high = 1;  // the values of the first and the last colour
   std::vector<TooltipField> tooltip;
   int height = 280;
 };
@@ -83,5 +110,13 @@ PowerTicks narrow_power_ticks(double lowest, double highest);
 // 3.2·10⁻¹³); of a logarithmic axis of values the same.
 std::string power_label(int digits = 3);
 std::string value_label();
+// The label of any number on a linear axis: 0, 0.25, 1,000, 2·10⁻⁶.
+std::string linear_label();
+
+// Where a value stands on an axis of this height and domain, in pixels from the top. scale: linear or symlog.
+double pixels_from_top(double value, std::pair<double, double> domain, const std::string& scale, int height);
+
+// Moves labels apart that would overlap, each as little as needed; they stay inside the height where there is room.
+void spread(std::vector<EndLabel>& labels, int height);
 
 }  // namespace rankfall

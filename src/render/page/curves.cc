@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -11,17 +11,62 @@ namespace {
 
 using Kind = PageColumn::Kind;
 
-// Logarithms below this are drawn by the logarithm of the exponent.
-constexpr double kDeepest = -30;
+// Half an ulp of 1: a relative residual below it is lost when it is added to the mean.
+const double kFloat32Floor = -24 * std::log10(2.0), kFloat64Floor = -53 * std::log10(2.0);
 
-struct Extent {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  void add(std::optional<double> value) {
-    if (!value) return;
-    low = std::min(low, *value);
-    high = std::max(high, *value);
+bool is_boxes(const Curves& chart) { return chart.band == Band::kQuartiles && chart.error_bars; }
+
+std::vector<ChartFloor> floors_of(std::pair<double, double> domain) {
+  std::vector<ChartFloor> floors;
+  if (domain.first < kFloat32Floor) {
+    floors.push_back({std::max(domain.first, kFloat64Floor), kFloat32Floor, "below float32"});
   }
-};
+  if (domain.first < kFloat64Floor) floors.push_back({domain.first, kFloat64Floor, "below float64"});
+  return floors;
+}
+
+// Whether a curve passes where the name of a floor would stand: in the right third, below the floor's upper edge.
+bool crosses_name(const Curves& chart, const ChartFloor& floor, const LineChart& lines) {
+  constexpr double kLine = 24, kShare = 0.62;  // pixels; of the width
+  const auto place = [&](double value) { return pixels_from_top(value, *lines.y.domain, lines.y.scale, lines.height); };
+  const double top = place(floor.high) - 4, bottom = top + kLine;
+  SharedRange x;
+  for (const Point& point : chart.points) x.add(point.x);
+  std::map<std::string_view, std::map<double, double>> curves;
+  for (const Point& point : chart.points) {
+    if (point.value) curves[point.series][point.x] = place(*point.value);
+  }
+  for (const auto& [series, curve] : curves) {
+    const std::pair<const double, double>* before = nullptr;
+    for (const auto& here : curve) {
+      for (int step = 0; before && step <= 16; ++step) {
+        const double share = step / 16.0, at = before->first + share * (here.first - before->first);
+        const double y = before->second + share * (here.second - before->second);
+        if (at - x.low >= kShare * (x.high - x.low) && y >= top && y <= bottom) return true;
+      }
+      before = &here;
+    }
+  }
+  return false;
+}
+
+// The name of each series where its curve ends.
+std::vector<EndLabel> end_labels(const Curves& chart, const std::vector<DrawnSeries>& series, const LineChart& lines) {
+  std::vector<EndLabel> labels;
+  for (const DrawnSeries& one : series) {
+    const Point* last = nullptr;
+    for (const Point& point : chart.points) {
+      const bool first_source = chart.sources.empty() || point.source == chart.sources.front();
+      if (point.series != one.name || !point.value || !first_source) continue;
+      if (!last || point.x >= last->x) last = &point;
+    }
+    if (!last) continue;
+    labels.push_back(
+        {one.title, one.colour, pixels_from_top(*last->value, *lines.y.domain, lines.y.scale, lines.height)});
+  }
+  spread(labels, lines.height);
+  return labels;
+}
 
 Dataset points_of(const Curves& chart) {
   const bool sources = !chart.sources.empty();
@@ -60,7 +105,7 @@ std::vector<TooltipField> tooltip_of(const Dataset& data) {
 
 // Whole numbers, nine at most; nothing where there are others.
 std::vector<double> whole_ticks(const std::vector<Point>& points) {
-  Extent extent;
+  SharedRange extent;
   for (const Point& point : points) {
     if (point.x != std::floor(point.x)) return {};
     extent.add(point.x);
@@ -93,8 +138,43 @@ std::vector<double> log_ticks(const std::vector<Point>& points) {
 
 }  // namespace
 
-Panel panel_of(const Curves& given, const std::vector<DrawnSeries>& series) {
-  Curves chart = given;
+void SharedRange::add(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return;
+  low = std::min(low, *value);
+  high = std::max(high, *value);
+}
+
+void SharedRange::add(const Curves& curves) {
+  if (curves.stacked) {
+    std::map<double, std::pair<double, double>> sums;  // of what is below and above zero
+    for (const Point& p : curves.points) {
+      if (p.value && std::isfinite(*p.value)) (*p.value < 0 ? sums[p.x].first : sums[p.x].second) += *p.value;
+    }
+    for (const auto& [x, sum] : sums) {
+      add(sum.first);
+      add(sum.second);
+    }
+    return;
+  }
+  for (const Point& p : curves.points) {
+    if (curves.scale == Scale::kLog && p.status == Status::kExactlyZero) continue;
+    add(p.value);
+    add(p.low);
+    add(p.high);
+    positive = positive && p.value.value_or(1) > 0;
+  }
+}
+
+Panel panel_of(const Curves& curves, const std::vector<DrawnSeries>& series) {
+  SharedRange range;
+  range.add(curves);
+  return panel_of(curves, series, range);
+}
+
+namespace {
+
+// Points that have a place on the axes.
+Curves drawable(Curves chart, const std::vector<DrawnSeries>& series) {
   std::erase_if(chart.points, [&](const Point& p) {
     const bool is_total = chart.stacked && std::ranges::find(series, p.series, &DrawnSeries::name) == series.end();
     return !std::isfinite(p.x) || (chart.log_x && p.x <= 0) || is_total;
@@ -104,22 +184,124 @@ Panel panel_of(const Curves& given, const std::vector<DrawnSeries>& series) {
     // Zero has no place on a logarithmic scale; the note says that it is one.
     if (chart.scale == Scale::kLog && p.status == Status::kExactlyZero) p.value.reset();
   }
+  return chart;
+}
+
+Json stacked_spec(const Curves& chart, const std::vector<DrawnSeries>& series, const SharedRange& range,
+                  const Dataset& data) {
+  BarChart bars;
+  bars.x = axis_of("x", chart.x);
+  bars.y = axis_of("value", chart.y);
+  bars.y.label = linear_label();
+  if (range.any()) bars.y.domain = {{1.04 * std::min(range.low, 0.0), 1.04 * std::max(range.high, 0.0)}};
+  bars.series = series;
+  bars.series_title = chart.series_title;
+  bars.tooltip = tooltip_of(data);
+  return bar_spec(bars);
+}
+
+// Room above and below the outermost points; of a logarithmic axis as a factor.
+std::pair<double, double> padded(double low, double high, double share) {
+  const double room = high > low ? share * (high - low) : share * std::max(std::abs(high), 1e-300);
+  return {low - room, high + room};
+}
+std::pair<double, double> padded_log(double low, double high) {
+  const double factor = std::pow(std::max(high / low, 1.5), 0.04);
+  return {low / factor, high * factor};
+}
+
+void add_views_of_logarithms(const Curves& chart, const std::vector<DrawnSeries>& series, const SharedRange& range,
+                             LineChart lines, Panel& panel) {
+  const auto finish = [&](LineChart& view) {
+    if (chart.precisions && view.y.domain) view.floors = floors_of(*view.y.domain);
+    for (ChartFloor& floor : view.floors) floor.left = crosses_name(chart, floor, view);
+    // The curves of these arithmetics run along the floors and would cross the names.
+    if (chart.sources.size() > 1) {
+      for (ChartFloor& floor : view.floors) floor.name.clear();
+      if (!view.floors.empty()) {
+        panel.note =
+            "Shaded: below the rounding of float32 (light) and of float64 (dark), which only exact arithmetic sees.";
+      }
+    }
+    if (chart.labelled && view.y.domain) view.labels = end_labels(chart, series, view);
+  };
+  LineChart powers = lines;
+  if (chart.with_one) powers.y.zero = true;
+  if (range.any()) {
+    const double low = chart.with_one ? std::min(range.low, 0.0) : range.low;
+    const double high = chart.with_one ? std::max(range.high, 0.0) : range.high;
+    const PowerTicks narrow = narrow_power_ticks(low, high);
+    powers.y.ticks = narrow.ticks;
+    powers.y.label = power_label(narrow.digits);
+    powers.y.domain = padded(low, high, 0.04);
+  }
+  powers.y.whole = true;
+  LineChart deep = powers;
+  finish(powers);
+  panel.views.emplace_back("powers of ten", line_spec(powers));
+  // Doubly exponential curves need the logarithm of the exponent.
+  if (!range.any() || (range.low >= kDeepest && !chart.deep)) return;
+  deep.y.scale = "symlog";
+  deep.y.ticks = power_ticks(range.low, range.high);
+  deep.y.label = power_label();
+  deep.y.domain = {{1.3 * range.low, std::max(range.high, 0.0) + 0.5}};
+  finish(deep);
+  panel.views.insert(panel.views.begin(), {"log of the exponent", line_spec(deep)});
+}
+
+void add_boxes(const Curves& chart, const std::vector<DrawnSeries>& series, const SharedRange& range, Panel& panel) {
+  BoxChart boxes;
+  boxes.x = axis_of("x", chart.x);
+  boxes.y = axis_of("value", chart.y);
+  boxes.series = series;
+  boxes.series_title = chart.series_title;
+  boxes.tooltip = tooltip_of(panel.data);
+  boxes.high = "high";
+  if (!range.any()) return;
+  if (chart.scale == Scale::kLog10) {
+    boxes.low = "low";
+    const PowerTicks narrow = narrow_power_ticks(range.low, range.high);
+    boxes.y.ticks = narrow.ticks;
+    boxes.y.label = power_label(narrow.digits);
+    boxes.y.domain = padded(range.low, range.high, 0.04);
+    boxes.y.whole = true;
+    panel.views.emplace_back("powers of ten", box_spec(boxes));
+    return;
+  }
+  BoxChart linear = boxes;
+  linear.low = "low";
+  linear.y.label = linear_label();
+  linear.y.domain = chart.domain ? chart.domain : padded(range.low, range.high, 0.04);
+  panel.views.emplace_back("linear", box_spec(linear));
+  if (!range.positive || chart.scale == Scale::kLinear) return;
+  boxes.low = "low_log";
+  boxes.y.scale = "log";
+  boxes.y.label = value_label();
+  if (range.low > 0) boxes.y.domain = padded_log(range.low, range.high);
+  panel.views.insert(chart.scale == Scale::kLog ? panel.views.begin() : panel.views.end(), {"log", box_spec(boxes)});
+}
+
+}  // namespace
+
+Panel panel_of(const Curves& given, const std::vector<DrawnSeries>& series, const SharedRange& range) {
+  const Curves chart = drawable(given, series);
   Panel panel;
-  panel.title = chart.title;
+  panel.title = in_words(chart.title);
   panel.description = fmt::format("{}{} over {}, one {} for each {}; the table has the values.", chart.y,
-                                  chart.title.empty() ? "" : " of " + chart.title, chart.x,
-                                  chart.stacked ? "bar" : "curve", chart.series_title);
+                                  chart.title.empty() ? "" : " of " + panel.title, chart.x,
+                                  chart.stacked     ? "bar"
+                                  : is_boxes(chart) ? "box"
+                                                    : "curve",
+                                  chart.series_title);
   panel.wide = chart.wide;
   panel.data = points_of(chart);
   if (chart.stacked) {
-    BarChart bars;
-    bars.x = axis_of("x", chart.x);
-    bars.y = axis_of("value", chart.y);
-    bars.series = series;
-    bars.series_title = chart.series_title;
-    bars.tooltip = tooltip_of(panel.data);
-    panel.views.emplace_back("bars", bar_spec(bars));
+    panel.views.emplace_back("bars", stacked_spec(chart, series, range, panel.data));
     return panel;
+  }
+  if (is_boxes(chart) && chart.sources.size() < 2) {
+    add_boxes(chart, series, range, panel);
+    if (!panel.views.empty()) return panel;
   }
 
   LineChart lines;
@@ -127,9 +309,12 @@ Panel panel_of(const Curves& given, const std::vector<DrawnSeries>& series) {
   if (chart.log_x) lines.x.scale = "log";
   lines.x.ticks = chart.log_x ? log_ticks(chart.points) : whole_ticks(chart.points);
   lines.x.whole = !chart.log_x && !lines.x.ticks.empty();
-  if (!lines.x.ticks.empty()) lines.x.format = "~d";  // rounds, so for whole ticks only
+  if (lines.x.ticks.empty()) {
+    lines.x.label = linear_label();
+  } else {
+    lines.x.format = "~d";  // rounds, so for whole ticks only
+  }
   lines.y = axis_of("value", chart.y);
-  lines.y.domain = chart.domain;
   lines.series = series;
   lines.series_title = chart.series_title;
   if (chart.sources.size() > 1) {
@@ -140,46 +325,29 @@ Panel panel_of(const Curves& given, const std::vector<DrawnSeries>& series) {
   lines.bars = chart.error_bars;
   lines.points = chart.points.size() <= 6000;
   if (chart.points.size() > 150 * std::max<std::size_t>(series.size(), 1)) lines.point_size = 9;
+  if (chart.labelled) lines.height = 380;
   lines.tooltip = tooltip_of(panel.data);
   const bool bands = std::ranges::any_of(chart.points, [](const Point& p) { return p.low && p.high; });
   if (bands) lines.high = "high";
-
-  Extent extent;
-  bool positive = true, any = false;
-  for (const Point& p : chart.points) {
-    extent.add(p.value);
-    positive = positive && p.value.value_or(1) > 0;
-    any = any || p.value;
-  }
   if (chart.scale == Scale::kLog10) {
     lines.low = bands ? "low" : "";
-    LineChart powers = lines;
-    if (chart.with_one) powers.y.zero = true;
-    if (any) {
-      const double high = chart.with_one ? std::max(extent.high, 0.0) : extent.high;
-      const PowerTicks narrow = narrow_power_ticks(chart.with_one ? std::min(extent.low, 0.0) : extent.low, high);
-      powers.y.ticks = narrow.ticks;
-      powers.y.label = power_label(narrow.digits);
-    }
-    powers.y.whole = true;
-    panel.views.emplace_back("powers of ten", line_spec(powers));
-    if (any && (extent.low < kDeepest || chart.deep)) {  // doubly exponential curves need the logarithm of the exponent
-      powers.y.scale = "symlog";
-      powers.y.ticks = power_ticks(extent.low, extent.high);
-      powers.y.label = power_label();
-      powers.y.domain = {{1.3 * extent.low, std::max(extent.high, 0.0) + 0.5}};
-      panel.views.insert(panel.views.begin(), {"log of the exponent", line_spec(powers)});
-    }
+    add_views_of_logarithms(chart, series, range, std::move(lines), panel);
     return panel;
   }
   LineChart linear = lines;
   linear.low = bands ? "low" : "";
+  linear.y.label = linear_label();
+  linear.y.domain = chart.domain;
+  if (!linear.y.domain && range.any()) linear.y.domain = padded(range.low, range.high, 0.04);
   panel.views.emplace_back("linear", line_spec(linear));
-  if (any && positive && chart.scale != Scale::kLinear) {
+  // The lower end of a band may be below zero, which has no place there.
+  SharedRange values;
+  for (const Point& p : chart.points) values.add(p.value);
+  if (values.any() && range.positive && chart.scale != Scale::kLinear) {
     LineChart log = lines;
     log.low = bands ? "low_log" : "";
     log.y.scale = "log";
-    log.y.domain.reset();
+    if (range.low > 0) log.y.domain = padded_log(range.low, range.high);
     log.y.label = value_label();
     panel.views.insert(chart.scale == Scale::kLog ? panel.views.begin() : panel.views.end(), {"log", line_spec(log)});
   }

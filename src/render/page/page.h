@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,11 +19,29 @@ using Json = nlohmann::ordered_json;
 
 struct Section {
   std::string id, title, intro;
+  std::string chapter;  // the step of the story; empty: none
   std::vector<Figure> figures;
+};
+
+// A number in large type, written as in prose (0.41, 10^-77), and the sentence that it begins.
+struct HeadlineNumber {
+  std::string value, sentence;
+};
+// The first screen.
+struct Headline {
+  Figure figure;  // with one node, labelled Curves
+  std::vector<HeadlineNumber> numbers;
+};
+
+// What stands under the title: "Paper", its name and address.
+struct Fact {
+  std::string label, text, link;  // link: empty, or an address of our own, never one from a file
 };
 
 struct PageContent {
   std::string title, subtitle;
+  std::vector<Fact> facts;
+  std::optional<Headline> headline;
   std::vector<Answer> summary;
   std::vector<Section> sections;
   std::vector<std::pair<std::string, Manifest>> manifests;

@@ -16,6 +16,8 @@ const char* kind_name(PageColumn::Kind kind) {
   switch (kind) {
     case PageColumn::Kind::kText:
       return "text";
+    case PageColumn::Kind::kProse:
+      return "prose";
     case PageColumn::Kind::kNumber:
       return "number";
     case PageColumn::Kind::kLog10:
@@ -65,15 +67,12 @@ Json to_json(const Dataset& data) {
 }
 
 Json to_json(const DrawnSeries& series) {
-  return {{"name", series.name},
-          {"title", series.title},
-          {"colour", series.colour},
-          {"dash", series.dash},
-          {"shape", series.shape}};
+  return {{"name", series.name},   {"title", series.title}, {"colour", series.colour}, {"dash", series.dash},
+          {"shape", series.shape}, {"mark", series.mark},   {"width", series.width}};
 }
 
 // What the nodes are about, once each, and the figure's own small print.
-Json notes_of(const Figure& figure) {
+Json notes_of(const Figure& figure, const std::vector<Panel>& panels) {
   Json notes = Json::array();
   std::set<std::string> said;
   for (const Node& node : figure.nodes) {
@@ -92,6 +91,10 @@ Json notes_of(const Figure& figure) {
     if (!about.empty() && said.insert(about).second) notes.push_back(about);
   }
   for (const std::string& note : figure.notes) notes.push_back(note);
+  for (const std::string& note : coincidences(figure)) notes.push_back(note);
+  for (const Panel& panel : panels) {
+    if (!panel.note.empty() && said.insert(panel.note).second) notes.push_back(panel.note);
+  }
   return notes;
 }
 
@@ -144,7 +147,7 @@ Json to_json(const Figure& figure, Json& datasets) {
           {"title", figure.title},
           {"caption", figure.caption},
           {"findings", std::move(findings)},
-          {"notes", notes_of(figure)},
+          {"notes", notes_of(figure, drawn)},
           {"collapsed", figure.detail},
           {"series", std::move(series)},
           {"panels", std::move(panels)},
@@ -175,21 +178,37 @@ Json to_page_json(const PageContent& page) {
   for (const Section& section : page.sections) {
     Json figures = Json::array();
     for (const Figure& figure : section.figures) figures.push_back(to_json(figure, datasets));
-    sections.push_back(
-        {{"id", section.id}, {"title", section.title}, {"intro", section.intro}, {"figures", std::move(figures)}});
+    sections.push_back({{"id", section.id},
+                        {"title", section.title},
+                        {"chapter", section.chapter},
+                        {"intro", section.intro},
+                        {"figures", std::move(figures)}});
   }
   for (const auto& [name, manifest] : page.manifests) {
     Json entries = Json::array();
     for (const auto& [key, value] : manifest.entries) entries.push_back({key, to_text(value)});
     manifests.push_back({{"name", name}, {"entries", std::move(entries)}});
   }
-  return {{"title", page.title},
-          {"subtitle", page.subtitle},
-          {"version", RANKFALL_VERSION},
-          {"summary", std::move(summary)},
-          {"sections", std::move(sections)},
-          {"manifests", std::move(manifests)},
-          {"datasets", std::move(datasets)}};
+  Json facts = Json::array();
+  for (const Fact& fact : page.facts) {
+    facts.push_back({{"label", fact.label}, {"text", fact.text}, {"link", fact.link}});
+  }
+  Json out = {{"title", page.title},
+              {"subtitle", page.subtitle},
+              {"version", RANKFALL_VERSION},
+              {"facts", std::move(facts)},
+              {"summary", std::move(summary)},
+              {"sections", std::move(sections)},
+              {"manifests", std::move(manifests)}};
+  if (page.headline) {
+    Json numbers = Json::array();
+    for (const HeadlineNumber& one : page.headline->numbers) {
+      numbers.push_back({{"value", one.value}, {"sentence", one.sentence}});
+    }
+    out["headline"] = {{"figure", to_json(page.headline->figure, datasets)}, {"numbers", std::move(numbers)}};
+  }
+  out["datasets"] = std::move(datasets);
+  return out;
 }
 
 std::string panel_id(const Figure& figure, std::size_t panel, std::size_t n_panels) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -15,7 +17,7 @@ namespace rankfall {
 using PageCell = std::variant<std::monostate, double, std::string, Badge>;
 
 struct PageColumn {
-  enum class Kind { kText, kNumber, kLog10, kVerdict };
+  enum class Kind { kText, kProse, kNumber, kLog10, kVerdict };
   std::string name;   // of the field in charts
   std::string title;  // in tables; empty: not shown there
   Kind kind = Kind::kText;
@@ -32,12 +34,15 @@ struct DrawnSeries {
   std::string name, title, colour;
   std::vector<int> dash;  // empty: solid
   std::string shape = "circle";
+  std::string mark = "line";  // how it is drawn: line, bar, ribbon, box
+  double width = 1.75;        // of a line
+  bool is_covered = false;    // by another curve at the same place
 };
 // Those of which a panel of the figure has something to draw.
 std::vector<DrawnSeries> drawn_series(const Figure& figure);
 
 struct Panel {
-  std::string title, description;
+  std::string title, description, note;
   std::vector<std::pair<std::string, Json>> views;  // label, Vega-Lite; the first is shown
   Dataset data;
   bool wide = false;
@@ -45,10 +50,37 @@ struct Panel {
   bool tabled = true;   // its data is also a table
 };
 
+// Logarithms below this are drawn by the logarithm of the exponent.
+inline constexpr double kDeepest = -30;
+
+// What the panels of a figure have in common, so that they can be compared: the range of their values.
+struct SharedRange {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  bool positive = true;
+  bool any() const { return low <= high; }
+  void add(std::optional<double> value);
+  void add(const Curves& curves);
+};
+
+// The colours of heat maps of one kind of value.
+struct SharedColours {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  bool is_share = false;
+  void add(const Heat& heat);
+};
+
+Panel panel_of(const Curves& curves, const std::vector<DrawnSeries>& series, const SharedRange& range);
 Panel panel_of(const Curves& curves, const std::vector<DrawnSeries>& series);
+Panel panel_of(const Heat& heat, const SharedColours& colours);
 Panel panel_of(const Heat& heat);
 Panel panel_of(const Tracks& tracks, const std::vector<DrawnSeries>& series);
 std::vector<Panel> panels_of(const Figure& figure);
+
+// Which curves cannot be told apart, a sentence for each pair that no other sentence implies.
+std::vector<std::string> coincidences(const Figure& figure);
+
+// The registry's words for a metric; any other text as it is.
+std::string in_words(const std::string& title);
 
 Dataset dataset_of(const Table& table);
 
