@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "cli/output.h"
+#include "cli/page_date.h"
 #include "cli/streams.h"
 #include <rankfall/error.h>
 #include <rankfall/report.h>
@@ -42,13 +44,13 @@ void run(const ReportCommand& command) {
       results.back().name = std::filesystem::path(file).replace_extension().string();
     }
   }
-  std::filesystem::path charts;
-  if (!command.no_charts) {
-    charts = command.charts.empty() ? output.parent_path() / (output.stem().string() + "-charts")
-                                    : std::filesystem::path(command.charts);
-  }
-  const Page page = make_page(results, command.page);
-  save(page, output, charts);
+  PageOptions options = command.page;
+  options.date = page_date();
+  constexpr std::size_t kMostNamed = 6;  // a shell's *.json may be hundreds of files
+  const std::size_t n_named = std::min(command.files.size(), kMostNamed);
+  options.command = fmt::format("rankfall report {}{} -o {}", fmt::join(std::span(command.files).first(n_named), " "),
+                                n_named < command.files.size() ? " …" : "", command.output);
+  save(make_page(results, options), output, command.charts);
   print_stdout(output.string() + "\n");
 }
 
@@ -58,17 +60,19 @@ void bind_report(CLI::App& sub) {
   auto command = std::make_shared<ReportCommand>();
   sub.footer(
       "The page is one file that needs no network. Results of the same command are compared side by side. Each chart "
-      "is\n"
-      "also written by itself, as Vega-Lite with its data, for notebooks.\n"
+      "can "
+      "be\n"
+      "saved from the page as SVG or PNG; --charts also writes all of them as Vega-Lite with their data, for "
+      "notebooks.\n"
       "Examples:\n"
       "  rankfall measure bert-tiny@init -o tiny.json && rankfall report tiny.json\n"
       "  rankfall report before.json after.json -o compared.html --title 'Before and after'");
   sub.add_option("FILE", command->files, "results saved with -o FILE.json")->required();
   sub.add_option("-o,--output", command->output, "page to write")->type_name("FILE")->capture_default_str();
-  auto* charts = sub.add_option("--charts", command->charts, "folder for the charts as .vl.json")
-                     ->type_name("DIR")
-                     ->default_str("the page's name with -charts");
-  sub.add_flag("--no-charts", command->no_charts, "the page only")->excludes(charts);
+  sub.add_option("--charts", command->charts, "also write each chart as Vega-Lite (.vl.json) to this folder")
+      ->type_name("DIR");
+  // What 0.1 needed to write the page only, which is the default now.
+  sub.add_flag("--no-charts", command->no_charts)->group("");
   sub.add_option("--title", command->page.title, "title of the page")->type_name("TEXT");
   sub.parse_complete_callback([command, &sub] {
     if (command->output == "-") throw CLI::ValidationError("--output", "a page needs a file's name");

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/options.h"
+#include "cli/page_date.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "cli/streams.h"
@@ -23,6 +24,7 @@ namespace {
 struct ReproduceCommand {
   ReproduceOptions options;
   std::string directory = "rankfall-report";
+  std::string charts;
   bool quick = false;
   bool quiet = false;
 };
@@ -65,6 +67,12 @@ Reproduction reproduce_with_progress(ReproduceCommand& command) {
 void run(ReproduceCommand& command) {
   ReproduceOptions& options = command.options;
   options.directory = command.directory;
+  options.charts = command.charts;
+  options.date = page_date();
+  options.command =
+      fmt::format("rankfall reproduce{}{}{} -o {}", options.full ? " --full" : "",
+                  options.only.empty() ? "" : fmt::format(" --only {}", fmt::join(options.only, ",")),
+                  options.seed == 0 ? "" : fmt::format(" --seed {}", options.seed), options.directory.string());
   if (!options.text.empty() && options.bert.empty() && options.albert.empty() && options.xlnet.empty()) {
     throw Error(ErrorKind::kUsage, "--text is for trained checkpoints: give --bert, --albert or --xlnet");
   }
@@ -83,8 +91,9 @@ void run(ReproduceCommand& command) {
 void bind_reproduce(CLI::App& sub) {
   auto command = std::make_shared<ReproduceCommand>();
   sub.footer(
-      "Writes DIR/report.html, DIR/results/*.json and *.csv, DIR/charts/*.vl.json and DIR/training/. Parts that are\n"
-      "finished are kept: run it again after an interruption, or with --only, and it goes on.\n"
+      "Writes DIR/report.html, DIR/results/*.json and *.csv, and DIR/training/. Parts that are finished are kept: run "
+      "it\n"
+      "again after an interruption, or with --only, and it goes on.\n"
       "Examples:\n"
       "  rankfall reproduce\n"
       "  rankfall reproduce --only fig2,fig5 -o figures\n"
@@ -99,6 +108,8 @@ void bind_reproduce(CLI::App& sub) {
       ->allow_extra_args(false);
   auto* quick = sub.add_flag("--quick", command->quick, "one seed, short trainings, a short audit (the default)");
   sub.add_flag("--full", command->options.full, "the paper's scale, ten seeds (about two hours)")->excludes(quick);
+  sub.add_option("--charts", command->charts, "also write each chart as Vega-Lite (.vl.json) to this folder")
+      ->type_name("DIR");
   sub.add_option("--bert", command->options.bert, "trained BERT-base checkpoint for Figure 2")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);

@@ -87,8 +87,10 @@ struct NamedResult {
 RANKFALL_API NamedResult read_result(const std::filesystem::path& file);
 
 struct PageOptions {
-  std::string title;     // empty: a general one
-  std::string subtitle;  // empty: the models and how many results
+  std::string title;         // empty: a general one
+  std::string subtitle;      // empty: the models and how many results
+  std::string date = {};     // when the results were made into a page; empty: not shown
+  std::string command = {};  // that made the page; empty: not shown
 };
 struct Page {
   std::string html;  // complete: needs no other file and no network

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -10,23 +11,55 @@
 #include "base/errors.h"
 #include "base/mapped.h"
 #include "report/page_content.h"
+#include "report/page_headline.h"
+#include "report/page_sweep.h"
 #include "result/manifest.h"
 #include "studies/views.h"
 #include "view/model_names.h"
 #include <rankfall/report.h>
+#include <rankfall/version.h>
 
 namespace rankfall {
 namespace {
 
 constexpr std::size_t kMostRows = 2'000'000;
 
-// Parts of a reproduction come first, in their own order; then studies in theirs, then strangers.
+constexpr std::string_view kPaper =
+    "Yihe Dong, Jean-Baptiste Cordonnier, Andreas Loukas: Attention is not all you need: pure attention loses rank "
+    "doubly exponentially with depth. ICML 2021, arXiv 2103.03404";
+constexpr std::string_view kPaperAddress = "https://arxiv.org/abs/2103.03404";
+
+// The order in which a page tells its story, and the step of it that each study belongs to.
+struct Chapter {
+  std::string_view command, title;
+};
+constexpr std::array<Chapter, 14> kStory = {{{"measure", "What collapses"},
+                                             {"collapse", "How fast"},
+                                             {"paths", "Why: paths"},
+                                             {"counts", "Why: paths"},
+                                             {"bounds", "Theory"},
+                                             {"audit", "Theory"},
+                                             {"lowrank", "Low rank"},
+                                             {"layer_costs", "Low rank"},
+                                             {"effectiveness", "Tasks"},
+                                             {"circle", "Tasks"},
+                                             {"train", "Tasks"},
+                                             {"agreement", "Agreement"},
+                                             {"tokens", "Data"},
+                                             {"doctor", "Data"}}};
+
+// Parts of a reproduction come first, in their own order; then studies in that of the story, then strangers.
 std::pair<std::int64_t, std::ptrdiff_t> order_of(const Result& result) {
   const ManifestValue* value = find(result.manifest, "part_order");
   const auto* number = value ? std::get_if<std::int64_t>(value) : nullptr;
-  const StudyView* study = study_view(result.command);
-  const auto all = study_views();
-  return {number ? *number : INT64_MAX, study ? study - all.data() : static_cast<std::ptrdiff_t>(all.size())};
+  const auto* chapter = std::ranges::find(kStory, result.command, &Chapter::command);
+  return {number ? *number : INT64_MAX, chapter - kStory.begin()};
+}
+
+std::string chapter_of(const Result& result) {
+  if (std::string chapter = text_of(result.manifest, "part_chapter"); !chapter.empty()) return chapter;
+  const auto* chapter = std::ranges::find(kStory, result.command, &Chapter::command);
+  return chapter == kStory.end() ? "" : std::string(chapter->title);
 }
 
 // Results that share a section: a part of a reproduction stands alone, others are put together by command.
@@ -80,18 +113,29 @@ Section section_of(const Result& result, const View& view, std::size_t number) {
       !part.empty() && part.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
   section.id = plain && part.size() <= 40 ? part : fmt::format("s{}", number);
   section.title = !title.empty() ? title : study ? std::string(study->title) : result.command;
+  section.chapter = chapter_of(result);
   section.intro = !intro.empty() ? intro : study ? std::string(study->intro) : "";
   section.figures = view.figures;
   for (Figure& figure : section.figures) figure.id = fmt::format("{}-{}", section.id, figure.id);
   return section;
 }
 
-// One answer to each question. Of what collapses the first measurement speaks; others are in their sections.
-std::vector<Answer> summary_of(std::vector<const View*> views) {
-  std::ranges::stable_sort(views, {}, &View::answers_last);
+// The view of a section.
+struct Told {
+  View view;
+  std::string title;
+};
+
+// One answer to each question. Of what collapses the first measurement speaks; the sections of others are named.
+std::vector<Answer> summary_of(const std::vector<Told>& told) {
+  std::vector<const Told*> views;
+  for (const Told& one : told) views.push_back(&one);
+  std::ranges::stable_sort(views, {}, [](const Told* one) { return one->view.answers_last; });
   std::vector<Answer> summary;
   std::map<Question, const View*> first;
-  for (const View* view : views) {
+  std::map<Question, std::vector<std::string>> others;
+  for (const Told* one : views) {
+    const View* view = &one->view;
     for (const Answer& answer : view->answers) {
       if (answer.answer.empty()) continue;
       const auto found = std::ranges::find(summary, answer.question, &Answer::question);
@@ -101,13 +145,47 @@ std::vector<Answer> summary_of(std::vector<const View*> views) {
         continue;
       }
       const bool one_speaks = answer.question == Question::kCollapses || answer.question == Question::kPrevents;
-      if ((one_speaks && speaker != view) || found->answer.find(answer.answer) != std::string::npos) continue;
+      if (found->answer.find(answer.answer) != std::string::npos) continue;
+      if (one_speaks && speaker != view) {
+        auto& titles = others[answer.question];
+        if (std::ranges::find(titles, one->title) == titles.end()) titles.push_back(one->title);
+        continue;
+      }
       found->answer += " " + answer.answer;
       if (answer.tone == Tone::kBad) found->tone = answer.tone;
     }
   }
+  for (Answer& answer : summary) {
+    if (const auto found = others.find(answer.question); found != others.end()) {
+      answer.answer += fmt::format(" See also: {}.", fmt::join(found->second, "; "));
+    }
+  }
   std::ranges::stable_sort(summary, {}, &Answer::question);
   return summary;
+}
+
+// The local exponent of a residual that does not fall is noise divided by noise.
+void drop_exponents_of_noise(const Result& result, View& view) {
+  std::set<std::pair<std::string_view, std::string_view>> falling;  // model, variant
+  for (const Row& row : result.rows) {
+    const bool falls = row.status == Status::kDoublyExponential || row.status == Status::kExponential;
+    if (row.metric == "decay" && row.kind == "relative_residual" && falls) falling.emplace(row.model, row.variant);
+  }
+  for (Figure& figure : view.figures) {
+    if (figure.id != "exponent") continue;
+    for (Node& node : figure.nodes) {
+      auto* curves = std::get_if<Curves>(&node);
+      if (!curves) continue;
+      const std::string model = curves->title;
+      std::erase_if(curves->points, [&](const Point& point) { return !falling.contains({model, point.series}); });
+    }
+    std::erase_if(figure.nodes, [](const Node& node) {
+      const auto* curves = std::get_if<Curves>(&node);
+      return curves && curves->points.empty();
+    });
+    figure.notes.emplace_back("Networks whose residual does not fall exponentially have no exponent and no curve.");
+  }
+  std::erase_if(view.figures, [](const Figure& figure) { return figure.nodes.empty(); });
 }
 
 // A name that several results have gets a number.
@@ -145,20 +223,25 @@ PageContent page_content(const std::vector<NamedResult>& given, const PageOption
   PageContent page;
   page.title = options.title.empty() ? "Rank collapse, measured" : options.title;
   page.subtitle = options.subtitle.empty() ? subtitle_of(results) : options.subtitle;
-  const std::vector<Group> groups = groups_of(results);
-  std::vector<View> views;
-  std::vector<const View*> pointers;
-  views.reserve(groups.size());
-  for (const Group& group : groups) {
-    const Result result = merged(group);
-    views.push_back(view_of(result, {.metrics = {}, .compares = group.members.size() > 1, .short_names = true}));
-    pointers.push_back(&views.back());
-    Section& section = page.sections.emplace_back(section_of(result, views.back(), page.sections.size() + 1));
+  page.facts.push_back({"Paper", std::string(kPaper), std::string(kPaperAddress)});
+  if (!options.date.empty()) page.facts.push_back({"Date", options.date, ""});
+  if (!options.command.empty()) page.facts.push_back({"Command", options.command, ""});
+  page.facts.push_back({"Version", fmt::format("rankfall {}", RANKFALL_VERSION), ""});
+  page.headline = headline_of(results);
+  std::vector<Told> told;
+  for (const Group& group : groups_of(results)) {
+    const Result result = in_sweep_order(merged(group));
+    View view = view_of(result, {.metrics = {}, .compares = group.members.size() > 1, .short_names = true});
+    if (result.command == "collapse") drop_exponents_of_noise(result, view);
+    show_sweep(result, view);
+    Section& section = page.sections.emplace_back(section_of(result, view, page.sections.size() + 1));
     // Several files may have several inputs; their manifests are on the page.
-    const std::string& about = views.back().about;
-    if (group.members.size() == 1 && !about.empty()) section.intro += (section.intro.empty() ? "" : " ") + about;
+    if (group.members.size() == 1 && !view.about.empty()) {
+      section.intro += (section.intro.empty() ? "" : " ") + view.about;
+    }
+    told.push_back({std::move(view), section.title});
   }
-  page.summary = summary_of(pointers);
+  page.summary = summary_of(told);
   for (const NamedResult& one : results) page.manifests.emplace_back(one.name, one.result.manifest);
   return page;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -59,6 +60,23 @@ std::string directory_identity(const std::filesystem::path& directory) {
   return fmt::format("{}", fmt::join(files, ", "));
 }
 
+// The story of the report, step by step.
+struct StoryPart {
+  std::string_view name, chapter;
+};
+constexpr std::array<StoryPart, 12> kStoryParts = {{{"fig2-published", "What collapses"},
+                                                    {"fig2-exact", "How fast"},
+                                                    {"fig2-labelled", "What prevents it"},
+                                                    {"fig2-trained", "What prevents it"},
+                                                    {"fig1", "Why: paths"},
+                                                    {"paths", "Why: paths"},
+                                                    {"fig5", "Why: paths"},
+                                                    {"boxplot", "Why: paths"},
+                                                    {"bounds", "Theory"},
+                                                    {"audit", "Theory"},
+                                                    {"fig4", "Tasks"},
+                                                    {"fig3", "Tasks"}}};
+
 class Maker {
  public:
   explicit Maker(const ReproduceOptions& options) : options_(options), scale_(options.full ? kFull : kQuick) {}
@@ -82,6 +100,9 @@ class Maker {
  private:
   Part& add(std::string name, std::string figure, std::string title, std::string intro, double quick, double full) {
     Part& part = parts_.emplace_back(Part{std::move(name), std::move(figure), std::move(title), std::move(intro)});
+    const auto* told = std::ranges::find(kStoryParts, part.name, &StoryPart::name);
+    part.place = static_cast<int>(told - kStoryParts.begin()) + 1;
+    if (told != kStoryParts.end()) part.chapter = told->chapter;
     part.seconds = options_.full ? full : quick;
     // The part and every number of the scale, so that what was made with others is not taken for this.
     part.settings = fmt::format(
@@ -264,7 +285,7 @@ class Maker {
 
   void recurrence() {
     Part& part =
-        add("fig3", "fig3", "Figure 3: the same block again and again",
+        add("fig3", "fig3", "Figure 3: one block applied recurrently",
             options_.full
                 ? "Two points on a circle, 300 steps; default training."
                 : "Two points on a circle, 300 steps; short training (quick): not every network learned the step.",

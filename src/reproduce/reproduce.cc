@@ -116,16 +116,22 @@ class Reproducer {
         if (!options_.progress) return;
         options_.progress(before + share * part.seconds, total, fmt::format("{}: {}", part.name, what));
       });
-      add(result.manifest, "part", part.name);
-      add(result.manifest, "part_order", static_cast<std::int64_t>(i + 1));
-      add(result.manifest, "part_title", part.title);
-      add(result.manifest, "part_intro", part.intro);
-      add(result.manifest, "part_settings", part.settings);
+      describe(part, result);
       keep(part.name, result);
       before += part.seconds;
       report("{}: {:.0f} s", part.name,
              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     }
+  }
+
+  // What the page says of a part.
+  static void describe(const Part& part, Result& result) {
+    add(result.manifest, "part", part.name);
+    add(result.manifest, "part_order", static_cast<std::int64_t>(part.place));
+    add(result.manifest, "part_chapter", part.chapter);
+    add(result.manifest, "part_title", part.title);
+    add(result.manifest, "part_intro", part.intro);
+    add(result.manifest, "part_settings", part.settings);
   }
 
   // The directory may come from a stranger: links in it are not followed, so that what is written stays inside.
@@ -138,12 +144,24 @@ class Reproducer {
   std::vector<NamedResult> collect() const {
     std::vector<NamedResult> results;
     for (const Part& part : parts_) {
-      if (auto result = finished(part)) results.push_back({part.name, std::move(*result)});
+      auto result = finished(part);
+      if (!result) continue;
+      describe(part, *result);  // an earlier version may have said it otherwise
+      results.push_back({part.name, std::move(*result)});
     }
     if (results.empty()) throw usage_error("nothing was computed: the report would be empty");
     Result compared = agreement(mapped<const Result*>(results, [](const auto& one) { return &one.result; }));
     add(compared.manifest, "part", "agreement");
-    add(compared.manifest, "part_order", std::int64_t{0});
+    add(compared.manifest, "part_order", static_cast<std::int64_t>(parts_.size() + 1));
+    add(compared.manifest, "part_chapter", "Agreement");
+    add(compared.manifest, "part_intro",
+        options_.full
+            ? "Every published number that can be compared, with the criterion and the largest distance found. "
+              "The published curves of Figure 2 are one unseeded draw of the weights; ours are ten, and their "
+              "standard deviation is the unit of the criterion."
+            : "Every published number that can be compared, with the criterion and the largest distance found. "
+              "With one seed, one draw of the weights is compared with another: two draws differ, so the "
+              "criterion is loose and agreement is weak evidence. The full scale compares with ten seeds.");
     keep("agreement", compared);
     results.insert(results.begin(), {"agreement", std::move(compared)});
     return results;
@@ -160,9 +178,11 @@ class Reproducer {
                             "{} of the paper, quick settings instead of its scale: one seed ({}), short "
                             "trainings, fewer samples (noted per figure).",
                             figures, options_.seed);
+    page_options.date = options_.date;
+    page_options.command = options_.command;
     const Page page = make_page(results, page_options);
-    save(page, without_link(file), options_.directory / "charts");
-    remove_other_charts(page);
+    save(page, without_link(file), options_.charts);
+    if (!options_.charts.empty()) remove_other_charts(page);
     return fs::absolute(file).lexically_normal();
   }
 
@@ -171,7 +191,7 @@ class Reproducer {
     std::set<std::string> names;
     for (const auto& [name, text] : page.charts) names.insert(name);
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(options_.directory / "charts", error)) {
+    for (const auto& entry : fs::directory_iterator(options_.charts, error)) {
       const std::string name = entry.path().filename().string();
       const bool ours = name.size() > 1 && name[0] == 's' && name[1] >= '0' && name[1] <= '9';
       if (ours && name.ends_with(".vl.json") && !names.contains(name)) fs::remove(entry.path(), error);

@@ -12,7 +12,7 @@
 #include <rankfall/process.h>
 #include <rankfall/result.h>
 
-// The figures of the paper as one report, in a directory: results/NAME.json and .csv, charts/, training/, report.html.
+// The figures of the paper as one report, in a directory: results/NAME.json and .csv, training/, report.html.
 
 namespace rankfall {
 
@@ -32,7 +32,9 @@ struct ReproduceOptions {
   std::string bert, albert, xlnet;  // directories of trained checkpoints; empty: none
   std::string text;                 // for these
   std::uint64_t seed = 0;
-  bool again = false;  // parts that an earlier call finished are computed again
+  bool again = false;            // parts that an earlier call finished are computed again
+  std::filesystem::path charts;  // a folder for each chart by itself, as Vega-Lite; empty: none
+  std::string date, command;     // for the page; empty: not shown
 
   // Trains a network, unless it is there already; libtorch is no part of this library. Calls `waiting` now and then
   // with the seconds gone. Empty: parts that need it are skipped.

@@ -381,7 +381,9 @@ expect "with a legend" grep -q '● full' "$dir/out"
 if "$rankfall" report "$dir/tiny.json" -o "$dir/probe.html" --no-charts 2>&1 | grep -q 'without its report page'; then
   check "report without node" 2 "nodejs" -- report "$dir/tiny.json" -o "$dir/page.html"
 else
-  check "a report" 0 -- report "$dir/tiny.json" -o "$dir/page.html"
+  expect "no folder of charts unless one is asked for" test ! -e "$dir/probe-charts"
+  check "a report" 0 -- report "$dir/tiny.json" -o "$dir/page.html" --charts "$dir/page-charts"
+  expect "the command and the paper stand on it" grep -q '"text":"rankfall report .*2103.03404\|2103.03404.*"text":"rankfall report ' "$dir/page.html"
   expect "says where it is" grep -qx "$dir/page.html" "$dir/out"
   expect "it is a page" grep -q '^<!doctype html>' "$dir/page.html"
   expect "charts for notebooks" test -s "$dir/page-charts/s1-curves.vl.json"
@@ -390,7 +392,7 @@ else
   # Charts fit below the limit, the page does not: as on a disk that is full by then.
   (
     ulimit -f 200
-    "$rankfall" report "$dir/tiny.json" -o "$dir/large.html" > "$dir/out" 2> "$dir/err"
+    "$rankfall" report "$dir/tiny.json" -o "$dir/large.html" --charts "$dir/large-charts" > "$dir/out" 2> "$dir/err"
   )
   expect "a page that does not fit" test $? -eq 3
   expect "no folder with half of the report" test ! -e "$dir/large-charts" -a ! -e "$dir/large.html"
@@ -401,10 +403,10 @@ else
   check "a linked report" 0 -- reproduce --only fig5 -q -o "$dir/foreign"
   expect "what the link led to stays" grep -q precious "$dir/victim"
   expect "the page is written" grep -q '<!doctype html>' "$dir/foreign/report.html"
-  rm -r "$dir/foreign/charts"
+  expect "and no charts" test ! -e "$dir/foreign/charts"
   ln -s "$dir/elsewhere" "$dir/foreign/charts"
   touch "$dir/elsewhere/s1-mine-1.vl.json"
-  check "a linked folder of charts" 3 "charts: is a link" -- reproduce --only fig5 -q -o "$dir/foreign"
+  check "a linked folder of charts" 3 "charts: is a link" -- reproduce --only fig5 -q -o "$dir/foreign" --charts "$dir/foreign/charts"
   expect "its files stay" test -e "$dir/elsewhere/s1-mine-1.vl.json"
   echo '{"rankfall": 1' > "$dir/broken.json"
   cp "$dir/page.html" "$dir/page.before"
@@ -418,7 +420,7 @@ else
   check "a figure that needs no network" 0 "fig5: 0 s" -- reproduce --only fig5 -o "$dir/reproduced"
   expect "with its agreement" grep -q '^    agrees$' "$dir/out"
   expect "and where the report is" grep -q "^report: /.*reproduced/report.html$" "$dir/out"
-  for file in report.html results/fig5.json results/fig5.csv results/agreement.json charts; do
+  for file in report.html results/fig5.json results/fig5.csv results/agreement.json; do
     expect "there is $file" test -s "$dir/reproduced/$file"
   done
   check "again" 0 "fig5: kept from an earlier run" -- reproduce --only fig5 -o "$dir/reproduced"

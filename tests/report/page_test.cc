@@ -12,6 +12,7 @@
 #include "render/page/panels.h"
 #include "report/page_content.h"
 #include "report/page_samples.h"
+#include "report/page_sweep.h"
 #include "result/manifest.h"
 #include "studies/numbers_of.h"
 #include <rankfall/error.h>
@@ -93,13 +94,13 @@ TEST(Page, TheSummarySaysWhatDiesAndWhatLives) {
             "bert: Without skip connections and MLPs (san) and without skip connections (san+mlp), tokens become "
             "identical to working precision within 2 layers.");
   EXPECT_THAT(page.summary[0].answer, Not(HasSubstr("full")));
-  EXPECT_EQ(page.summary[1].question, Question::kPrevents);
-  EXPECT_EQ(page.summary[1].answer,
+  EXPECT_EQ(page.summary[1].question, Question::kSpeed);
+  EXPECT_EQ(page.summary[2].question, Question::kPrevents);
+  EXPECT_EQ(page.summary[2].answer,
             "Skip connections prevent collapse; MLPs alone do not. In the full model and without MLPs (san+skip), 93 % "
             "of the residual remains after 4 layers.");
-  const auto agrees = std::ranges::find(page.summary, Question::kAgrees, &Answer::question);
-  ASSERT_NE(agrees, page.summary.end());
-  EXPECT_THAT(agrees->answer, HasSubstr("1 of 1 comparisons meet their criterion. 01 one: agrees."));
+  EXPECT_EQ(page.summary.back().question, Question::kAgrees);
+  EXPECT_THAT(page.summary.back().answer, HasSubstr("1 of 1 comparisons meet their criterion. 01 one: agrees."));
 }
 
 TEST(Page, PartsOfAReproductionAreSectionsInTheirOrder) {
@@ -125,8 +126,9 @@ TEST(Page, SectionsHaveOneOrderWhateverThatOfTheFiles) {
   std::ranges::reverse(files);
   EXPECT_EQ(titles(), order);
   ASSERT_GT(order.size(), 3U);
-  EXPECT_EQ(order[1], "Residuals by layer");
-  EXPECT_EQ(order[2], "The exact collapse");
+  EXPECT_EQ(order[0], "Residuals by layer");
+  EXPECT_EQ(order[1], "The exact collapse");
+  EXPECT_EQ(order[2], "Paths");
   EXPECT_EQ(order.back(), "parity") << "a command without figures of its own comes last";
 }
 
@@ -199,6 +201,135 @@ TEST(Page, IndicesBeyondAnyNetworkCostNothing) {
   const Figure* figure = find_figure(page, "The heaviest paths");
   ASSERT_NE(figure, nullptr);
   EXPECT_LT(panels_of(*figure).at(0).views.at(0).second.dump().size(), 10'000U);
+}
+
+Result falling(const std::string& model) {
+  Result result;
+  result.command = "collapse";
+  for (const char* variant : {"full", "san"}) {
+    const bool dies = std::string_view(variant) == "san";
+    for (Index layer = 0; layer < 5; ++layer) {
+      const auto x = static_cast<double>(layer);
+      Row one = row(model, variant, "log10_relative_residual.composite", dies ? -std::pow(3.0, x) : -0.2 - 0.01 * x);
+      one.kind = "exact";
+      one.layer = layer;
+      one.n = 8;
+      result.rows.push_back(one);
+      one.metric = "local_exponent";
+      one.mean = dies ? 3.0 : -11 + 7 * x;
+      if (layer > 1) result.rows.push_back(one);
+    }
+    Row law = row(model, variant, "decay", std::nullopt);
+    law.kind = "relative_residual";
+    law.status = dies ? Status::kDoublyExponential : Status::kNoCollapse;
+    result.rows.push_back(law);
+  }
+  Row lost = row(model, "san", "rounding_layer", 2);
+  lost.kind = "f32";
+  result.rows.push_back(lost);
+  lost.kind = "f64";
+  lost.mean = 3;
+  result.rows.push_back(lost);
+  return result;
+}
+
+TEST(Page, TheFirstScreenTellsTheStoryInOneFigureAndThreeNumbers) {
+  const PageContent page = page_content({{"m", measured("bert@init", {"full", "san"}, 4)}, {"c", falling("bert@init")}},
+                                        {.title = "", .subtitle = "", .date = "2026-11-18", .command = "rankfall x"});
+  ASSERT_TRUE(page.headline.has_value());
+  const Headline& headline = *page.headline;
+  EXPECT_THAT(headline.figure.title, HasSubstr("Attention alone makes all tokens alike; the full transformer keeps"));
+  EXPECT_THAT(headline.figure.caption, HasSubstr("bert with random weights, mean over 8 samples"));
+  ASSERT_EQ(headline.numbers.size(), 3U);
+  EXPECT_EQ(headline.numbers[0].value, "10^-81");
+  EXPECT_EQ(headline.numbers[1].value, "layer 2");
+  EXPECT_THAT(headline.numbers[1].sentence, HasSubstr("float32 cannot tell"));
+  EXPECT_THAT(headline.numbers[1].sentence, HasSubstr("for float64 it is layer 3"));
+  EXPECT_EQ(headline.numbers[2].value, "91 %");
+  const Curves& curves = std::get<Curves>(headline.figure.nodes.at(0));
+  EXPECT_TRUE(curves.labelled && curves.precisions);
+  EXPECT_EQ(curves.points.size(), 10U);
+  std::vector<std::string> facts;
+  for (const Fact& fact : page.facts) facts.push_back(fact.label);
+  EXPECT_THAT(facts, testing::ElementsAre("Paper", "Date", "Command", "Version"));
+  EXPECT_THAT(page.facts[0].text, HasSubstr("doubly exponentially with depth. ICML 2021, arXiv 2103.03404"));
+}
+
+TEST(Page, AMeasurementAloneHasAFirstScreenToo) {
+  const PageContent page = page_content({{"m", measured("bert", {"full", "san"}, 4)}}, {});
+  ASSERT_TRUE(page.headline.has_value());
+  EXPECT_EQ(page.headline->numbers[0].value, "< 10^-6");
+  EXPECT_EQ(page.headline->numbers[1].value, "layer 2");
+  EXPECT_FALSE(page_content({{"a", counted()}}, {}).headline.has_value());
+}
+
+TEST(Page, ExponentsOfWhatDoesNotFallAreNotDrawn) {
+  const PageContent page = page_content({{"c", falling("bert")}}, {});
+  for (const Section& section : page.sections) {
+    for (const Figure& figure : section.figures) {
+      if (!figure.id.ends_with("exponent")) continue;
+      for (const Point& point : std::get<Curves>(figure.nodes.at(0)).points) EXPECT_EQ(point.series, "san");
+    }
+  }
+}
+
+TEST(Page, TheStoryIsToldInChapters) {
+  std::vector<std::string> chapters;
+  for (const Section& section : page_content(all_results(), {}).sections) {
+    if (chapters.empty() || chapters.back() != section.chapter) chapters.push_back(section.chapter);
+  }
+  EXPECT_EQ(chapters[0], "What collapses");
+  EXPECT_EQ(chapters[1], "How fast");
+  EXPECT_EQ(chapters[2], "Why: paths");
+  std::vector<std::string> once = chapters;
+  std::ranges::sort(once);
+  EXPECT_EQ(std::ranges::adjacent_find(once), once.end()) << "no chapter comes twice";
+}
+
+TEST(Page, TheSummaryNamesTheSectionsOfMeasurementsThatItLeavesOut) {
+  Result first = measured("bert", {"full", "san"}, 3), second = measured("trained", {"full", "san"}, 3);
+  for (auto& [result, name] : {std::pair(&first, "one"), std::pair(&second, "two")}) {
+    add(result->manifest, "part", std::string(name));
+    add(result->manifest, "part_title", fmt::format("Part {}", name));
+  }
+  const PageContent page = page_content({{"a", first}, {"b", second}}, {});
+  EXPECT_THAT(page.summary[0].answer, HasSubstr("See also: Part two."));
+}
+
+TEST(Page, SweepsAreOverTheirNumbersInTheOrderOfTheseNumbers) {
+  const auto sweep = sweep_of({"san:layers=16,dim=8", "san:layers=2,dim=8", "san:layers=4,dim=8"});
+  ASSERT_TRUE(sweep.has_value());
+  EXPECT_THAT(sweep->keys, testing::ElementsAre("layers"));
+  EXPECT_THAT(sweep->models, testing::ElementsAre("san:layers=2,dim=8", "san:layers=4,dim=8", "san:layers=16,dim=8"));
+  EXPECT_FALSE(sweep_of({"bert-base", "albert-base", "xlnet-base"}).has_value());
+  EXPECT_FALSE(sweep_of({"ck-1", "ck-2"}).has_value());
+
+  Result one, two;
+  one.command = two.command = "measure";
+  for (const int layers : {16, 2, 4}) {
+    const Result of = measured(fmt::format("san:layers={},dim=8", layers), {"full", "san"}, 2);
+    one.rows.insert(one.rows.end(), of.rows.begin(), of.rows.end());
+    for (const int heads : {4, 1, 2}) {
+      const Result both = measured(fmt::format("san:layers={},heads={}", layers, heads), {"full", "san"}, 2);
+      two.rows.insert(two.rows.end(), both.rows.begin(), both.rows.end());
+    }
+  }
+  const PageContent curves_page = page_content({{"a", one}}, {}), map_page = page_content({{"a", two}}, {});
+  const Curves& curves = std::get<Curves>(curves_page.sections[0].figures[0].nodes.at(0));
+  EXPECT_EQ(curves.x, "layers");
+  std::vector<double> x;
+  for (const Point& point : curves.points) {
+    if (point.series == "san") x.push_back(point.x);
+  }
+  EXPECT_THAT(x, testing::ElementsAre(2, 4, 16));
+  const Figure& map = map_page.sections[0].figures[0];
+  ASSERT_EQ(map.nodes.size(), 2U) << "a map for each variant";
+  EXPECT_EQ(std::get<Heat>(map.nodes[0]).x, "layers");
+  EXPECT_EQ(std::get<Heat>(map.nodes[0]).y, "heads");
+  EXPECT_EQ(std::get<Heat>(map.nodes[0]).values.size(), 9U);
+  for (std::size_t i = 1; i < map_page.sections[0].figures.size(); ++i) {
+    EXPECT_TRUE(map_page.sections[0].figures[i].detail) << "panels for each of nine models are closed";
+  }
 }
 
 }  // namespace
