@@ -342,5 +342,27 @@ TEST(Panels, PixelsFollowTheScale) {
   EXPECT_DOUBLE_EQ(pixels_from_top(5, {3, 3}, "linear", 200), 100);
 }
 
+TEST(Panels, CurvesOfManyArchitecturesAreNamedAtTheirPeaks) {
+  Figure figure;
+  Curves curves =
+      curve_of_values("", {{"a", {0, 0.1, 0.9, 0.2}}, {"b", {0, 0.1, 0.89, 0.2}}, {"c", {0, 0.1, 0.2, 0.7}}});
+  for (Point& point : curves.points) point.source = "formula";
+  curves.sources = {"formula", "published"};
+  curves.wide = curves.log_x = true;
+  curves.scale = Scale::kLinear;
+  figure.series = {{"a", "a", 0}, {"b", "b", 1}, {"c", "c", 2}};
+  figure.nodes = {curves};
+  std::map<std::string, double> peaks;
+  std::set<std::pair<double, double>> shifts;
+  const Json spec = panels_of(figure).at(0).views.at(0).second;
+  for (const Json& layer : spec.at("layer")) {
+    if (!layer.contains("transform")) continue;
+    peaks[layer["transform"][0]["filter"]["equal"]] = layer["transform"][1]["filter"]["equal"];
+    shifts.emplace(layer["mark"]["dx"], layer["mark"]["dy"]);
+  }
+  EXPECT_THAT(peaks, testing::ElementsAre(testing::Pair("a", 2), testing::Pair("b", 2), testing::Pair("c", 3)));
+  EXPECT_GE(shifts.size(), 2U) << "a and b stand at one place, their names do not";
+}
+
 }  // namespace
 }  // namespace rankfall

@@ -102,7 +102,8 @@ async function svgMarks(text) {
 // Ids of the panels whose y axes have logarithms. Runs in the page.
 function panelsOfLogarithms() {
   const page = JSON.parse(document.getElementById("page").textContent);
-  const panels = page.sections.flatMap((section) => section.figures).flatMap((figure) => figure.panels);
+  const figures = [...page.sections.flatMap((section) => section.figures), ...(page.headline === undefined ? [] : [page.headline.figure])];
+  const panels = figures.flatMap((figure) => figure.panels);
   return panels.filter(({ data }) => page.datasets[data].columns.some(({ name, kind }) => name === "value" && kind === "log10")).map(({ id }) => id);
 }
 

@@ -142,6 +142,24 @@ Json label_layers(const LineChart& chart) {
   return layers;
 }
 
+Json point_label_layers(const LineChart& chart, const Json& x, const Json& y) {
+  Json layers = Json::array();
+  for (const PointLabel& label : chart.point_labels) {
+    Json layer;
+    layer["transform"] = Json::array({{{"filter", {{"field", "series"}, {"equal", label.series}}}},
+                                      {{"filter", {{"field", "x"}, {"equal", label.x}}}}});
+    if (!label.source.empty()) {
+      layer["transform"].push_back({{"filter", {{"field", "source"}, {"equal", label.source}}}});
+    }
+    layer["mark"] = {{"type", "text"},        {"align", label.align}, {"baseline", "middle"},
+                     {"dx", label.dx},        {"dy", label.dy},       {"fontSize", 12},
+                     {"color", label.colour}, {"fontWeight", 600},    {"opacity", {{"expr", "width < 700 ? 0 : 1"}}}};
+    layer["encoding"] = {{"x", x}, {"y", y}, {"text", {{"field", "series"}, {"type", "nominal"}}}};
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
 Json dash_of_sources(const LineChart& chart) {
   Json range = Json::array();
   for (std::size_t i = 0; i < chart.sources.size(); ++i) range.push_back(kSourceDashes[i % kSourceDashes.size()]);
@@ -210,6 +228,7 @@ Json line_spec(const LineChart& chart) {
   }
   if (chart.labels.empty()) layers[first]["params"] = Json::array({zoom()});
   for (Json& layer : label_layers(chart)) layers.push_back(std::move(layer));
+  for (Json& layer : point_label_layers(chart, x, y)) layers.push_back(std::move(layer));
   spec["layer"] = std::move(layers);
   return spec;
 }

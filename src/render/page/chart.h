@@ -43,6 +43,14 @@ struct EndLabel {
   double y = 0;
 };
 
+// A name beside a point of the data, which goes when its series is hidden. dx and dy: pixels from the point.
+struct PointLabel {
+  std::string series, source, colour;
+  double x = 0;
+  double dx = 0, dy = 0;
+  std::string align = "center";
+};
+
 struct LineChart {
   ChartAxis x, y;
   std::vector<DrawnSeries> series;
@@ -58,7 +66,8 @@ struct LineChart {
   std::string width_field;  // strokes as wide as this says
   std::vector<TooltipField> tooltip;
   std::vector<ChartFloor> floors;
-  std::vector<EndLabel> labels;  // stand at fixed places, so that a chart that has them cannot be zoomed
+  std::vector<EndLabel> labels;          // stand at fixed places, so that a chart that has them cannot be zoomed
+  std::vector<PointLabel> point_labels;  // shown where there is room, that is not on a phone
   int height = 280;
   int point_size = 36;
 };

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -249,6 +251,53 @@ void add_views_of_logarithms(const Curves& chart, const std::vector<DrawnSeries>
   panel.views.insert(panel.views.begin(), {"log of the exponent", line_spec(deep)});
 }
 
+// The name of each series at its highest point, where it does not cover another name. Laid out for a page of usual
+// width.
+std::vector<PointLabel> peak_labels(const Curves& chart, const std::vector<DrawnSeries>& series,
+                                    const LineChart& lines) {
+  constexpr double kWidth = 1000, kLetter = 7, kLine = 15;
+  struct Box {
+    double left, right, top, bottom;
+    bool overlaps(const Box& other) const {
+      return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+    }
+  };
+  struct Place {
+    double dx, dy;
+    const char* align;
+  };
+  constexpr std::array<Place, 5> kPlaces = {
+      {{0, -12, "center"}, {-9, -3, "right"}, {9, -3, "left"}, {-9, -16, "right"}, {0, -26, "center"}}};
+  const std::string source = chart.sources.empty() ? "" : chart.sources.front();
+  SharedRange x;
+  for (const Point& point : chart.points) x.add(std::log(point.x));
+  std::vector<Box> taken;
+  std::vector<PointLabel> labels;
+  for (const DrawnSeries& one : series) {
+    const Point* peak = nullptr;
+    for (const Point& point : chart.points) {
+      if (point.series != one.name || !point.value || point.source != source) continue;
+      if (!peak || *point.value > *peak->value) peak = &point;
+    }
+    if (!peak || !(x.high > x.low)) continue;
+    const double at = kWidth * (std::log(peak->x) - x.low) / (x.high - x.low);
+    const double top = pixels_from_top(*peak->value, *lines.y.domain, lines.y.scale, lines.height);
+    const double width = kLetter * static_cast<double>(one.name.size());
+    for (const Place& place : kPlaces) {
+      const std::string_view align = place.align;
+      const double left = at + place.dx - (align == "center" ? width / 2 : align == "right" ? width : 0);
+      const Box box{left, left + width, top + place.dy - kLine / 2, top + place.dy + kLine / 2};
+      if (left < 0 || box.right > kWidth ||
+          std::ranges::any_of(taken, [&](const Box& other) { return box.overlaps(other); }))
+        continue;
+      taken.push_back(box);
+      labels.push_back({one.name, source, one.colour, peak->x, place.dx, place.dy, place.align});
+      break;
+    }
+  }
+  return labels;
+}
+
 void add_boxes(const Curves& chart, const std::vector<DrawnSeries>& series, const SharedRange& range, Panel& panel) {
   BoxChart boxes;
   boxes.x = axis_of("x", chart.x);
@@ -339,6 +388,13 @@ Panel panel_of(const Curves& given, const std::vector<DrawnSeries>& series, cons
   linear.y.label = linear_label();
   linear.y.domain = chart.domain;
   if (!linear.y.domain && range.any()) linear.y.domain = padded(range.low, range.high, 0.04);
+  constexpr std::size_t kFewest = 3, kMost = 16;
+  const bool peaks = chart.wide && chart.log_x && chart.scale == Scale::kLinear && linear.y.domain;
+  if (peaks && series.size() >= kFewest && series.size() <= kMost) {
+    linear.y.domain->second += 0.1 * (linear.y.domain->second - linear.y.domain->first);  // room for names
+    linear.height = 340;
+    linear.point_labels = peak_labels(chart, series, linear);
+  }
   panel.views.emplace_back("linear", line_spec(linear));
   // The lower end of a band may be below zero, which has no place there.
   SharedRange values;
