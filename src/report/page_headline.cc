@@ -225,9 +225,10 @@ std::optional<Headline> headline_of(const std::vector<NamedResult>& results) {
   const bool deep = lowest->last() < -30;
   out.figure.caption = fmt::format(
       "The relative residual is the share of the hidden state that differs between tokens; 0 means that all tokens are "
-      "identical (rank 1). Shown: {}{}{}{}.{}",
+      "identical (rank 1). Shown: {}{}{}{}.{}{}",
       model_name(story->model), story->n_models > 1 ? fmt::format(", the first of {} models", story->n_models) : "",
-      samples_words(*story), story->exact ? ", computed without loss below the rounding floors" : "",
+      samples_words(*story), story->exact ? ", computed exactly" : "",
+      lowest->last() < -7.5 ? " Shaded: below the rounding floors of float32 and float64." : "",
       deep ? " Equal steps of the axis multiply the exponent: a straight fall is doubly exponential." : "");
   out.figure.nodes.emplace_back(std::move(curves));
   out.numbers = numbers_of_story(*story, *lowest, *highest);

@@ -70,7 +70,7 @@ function body(figure: Figure, datasets: Datasets): HTMLElement[] {
 // The figure of the first screen: its curves are named in place, so that it needs no legend and no switch.
 export function headlineFigure(figure: Figure, datasets: Datasets): HTMLElement {
   const charts = figure.panels.map((panel) => new Chart(panel, datasets[panel.data] ?? NO_DATA, figure.series));
-  const panels = charts.map((chart) => panelElement(chart.panel, figure, chart));
+  const panels = charts.map((chart) => panelElement({ ...chart.panel, title: "" }, figure, chart)); // the caption names the model
   const names = legend(figure.series, (hidden) => charts.forEach((chart) => chart.filter(hidden)));
   const caption = element("figcaption", { class: "caption" }, element("strong", {}, figure.title), " ", ...prose(figure.caption));
   return element("figure", { class: "headline-figure", id: figure.id }, names, ...panels, caption);
