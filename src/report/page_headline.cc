@@ -179,7 +179,8 @@ std::vector<HeadlineNumber> numbers_of_story(const Story& story, const Fall& low
                                          : "float32 cannot";
     numbers.push_back(
         {fmt::format("layer {}", *lowest.float32),
-         fmt::format("is the first at which {} tell the tokens of this network apart{}.", who,
+         fmt::format("is the first at which {} resolve the difference between tokens{}{}.", who,
+                     story.exact ? " (off by more than 12 %)" : "",
                      lowest.float64 && !both ? fmt::format("; for float64 it is layer {}", *lowest.float64) : "")});
   } else {
     numbers.push_back({fmt::format("{} %", significant(100 * std::pow(10, lowest.last() - lowest.first()), 2)),

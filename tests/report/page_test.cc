@@ -243,7 +243,8 @@ TEST(Page, TheFirstScreenTellsTheStoryInOneFigureAndThreeNumbers) {
   ASSERT_EQ(headline.numbers.size(), 3U);
   EXPECT_EQ(headline.numbers[0].value, "10^-81");
   EXPECT_EQ(headline.numbers[1].value, "layer 2");
-  EXPECT_THAT(headline.numbers[1].sentence, HasSubstr("float32 cannot tell"));
+  EXPECT_THAT(headline.numbers[1].sentence,
+              HasSubstr("float32 cannot resolve the difference between tokens (off by more than 12 %)"));
   EXPECT_THAT(headline.numbers[1].sentence, HasSubstr("for float64 it is layer 3"));
   EXPECT_EQ(headline.numbers[2].value, "91 %");
   const Curves& curves = std::get<Curves>(headline.figure.nodes.at(0));
