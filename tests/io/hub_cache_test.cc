@@ -3,7 +3,9 @@
 #include <cstdlib>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 namespace rankfall {
 namespace {
@@ -36,7 +38,7 @@ class HubCache : public testing::Test {
   void snapshot(const std::string& commit) { fs::create_directories(repository_ / "snapshots" / commit); }
   void ref(const std::string& name, const std::string& text) { std::ofstream(repository_ / "refs" / name) << text; }
 
-  fs::path root_ = fs::path(testing::TempDir()) / "rankfall_hub";
+  fs::path root_ = fs::path(testing::TempDir()) / fmt::format("rankfall_hub_{}", getpid());  // tests run side by side
   fs::path repository_ = root_ / "models--org--name";
 };
 

@@ -67,8 +67,8 @@ TEST(ModelSpec, ImpossibleSpecificationsAreRefused) {
     const char* says;
   } cases[] = {
       {"bert-base",
-       "directory with config.json and model.safetensors: `hf download google-bert/bert-base-cased "
-       "--local-dir bert-base` makes one. bert-base@init is the same architecture with random weights"},
+       "no such directory, and google-bert/bert-base-cased is not in the hub cache. Trained weights: first run "
+       "`hf download google-bert/bert-base-cased`. Random weights: bert-base@init"},
       {"brt-base@init", "did you mean 'bert-base@init'?"},
       {"san:layer=2,heads=1,dim=8", "did you mean 'layers'?"},
       {"gpt9@init", "no such preset"},

@@ -98,7 +98,7 @@ TEST(Audit, AnUnexpectedVerdictIsSaid) {
     if (row.metric == "audit.verdict") row.kind = "unexpected";
   }
   EXPECT_EQ(unexpected_verdicts(result).size(), 2U);
-  EXPECT_NE(to_table(result).find("not the recorded verdict"), std::string::npos);
+  EXPECT_NE(to_table(result).find("differs from the recorded verdict"), std::string::npos);
 }
 
 TEST(Audit, WitnessesAreWrittenAndChecked) {

@@ -89,7 +89,7 @@ Table theorem_table(const RowGroup& group, Names& explained) {
     const std::size_t n_before = explained.size();
     explained.add(row->claim);
     const std::string_view words = bound_words(row->claim);
-    if (explained.size() > n_before && !words.empty()) verdict += fmt::format(". {}: {}", row->claim, words);
+    if (explained.size() > n_before && !words.empty()) verdict += fmt::format(". ({} = {})", row->claim, words);
     table.rows.push_back({row->claim, row->kind, basis, row->n ? Cell(Number(row->n)) : Cell(),
                           Badge{bound_tone(*row), std::move(verdict)}});
   }

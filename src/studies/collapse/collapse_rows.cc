@@ -160,7 +160,7 @@ class Rows {
       Row& row = add(l, fmt::format("log10_mean_relative_residual.{}", norm.name), "exact");
       row.mean = log10_mean(l, relative_of(norm.value));
       row.n = over_samples(exact_, l, relative_of(norm.value)).n();
-      set_status(row, status(l, row.mean.has_value()));
+      set_known_status(row, status(l, row.mean.has_value()));
     }
     const Value residual = residual_of(&LogNorms::composite);
     if (l >= 2) {
