@@ -1,4 +1,4 @@
-// What a study shows, word by word: tests/data/views/NAME.json is a small result, NAME.txt its table on a terminal of
+// What a study shows, word by word: tests/data/views/NAME.json is a small result, text/NAME.txt its table on a terminal of
 // 100 columns. After a change that is meant: RANKFALL_SNAPSHOTS=write build/dev/tests/studies/test_views, and look at
 // git diff.
 
@@ -40,8 +40,7 @@ TEST(Views, SayWhatTheyAlwaysSaid) {
   for (const std::filesystem::path& file : results()) {
     const Result result = from_json(text_of_file(file), file.string());
     expect_sound(view_of(result, {}), file.stem().string());
-    std::filesystem::path snapshot = file;
-    snapshot.replace_extension(".txt");
+    const std::filesystem::path snapshot = file.parent_path() / "text" / file.stem().concat(".txt");
     const std::string text = to_table(result, {.colour = false, .width = 100, .unicode = true});
     if (write) std::ofstream(snapshot, std::ios::binary) << text;
     const std::string expected = text_of_file(snapshot);

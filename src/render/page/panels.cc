@@ -205,10 +205,11 @@ std::vector<DrawnSeries> drawn_series(const Figure& figure) {
   for (const Node& node : figure.nodes) {
     const auto* curves = std::get_if<Curves>(&node);
     if (!curves) continue;
-    for (const auto& [a, b] : coinciding(*curves, names)) {
+    for (const auto& pair : coinciding(*curves, names)) {
       // What comes first in the data is drawn first.
-      const auto first = std::ranges::find_if(
-          curves->points, [&](const Point& p) { return p.series == names[a] || p.series == names[b]; });
+      const auto first = std::ranges::find_if(curves->points, [&](const Point& p) {
+        return p.series == names[pair.first] || p.series == names[pair.second];
+      });
       covered.insert(first->series);
     }
   }
