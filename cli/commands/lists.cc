@@ -64,6 +64,18 @@ constexpr Letter kLetters[] = {
      "in bounds: W_V W_O of a head; P − 1 q^T; Σₕ Dₕ R Wₕ; exp(range of row i of E) − 1"},
 };
 
+// Whether the formula of a metric has one of these signs. Those of bounds mean something else elsewhere.
+bool occurs(const Letter& letter, const MetricInfo& info) {
+  if (std::string_view(letter.meaning).starts_with("in bounds") && !info.use_in("bounds")) return false;
+  std::string_view rest = letter.sign;
+  while (!rest.empty()) {
+    const std::string_view sign = rest.substr(0, rest.find_first_of(", "));
+    rest.remove_prefix(std::min(rest.size(), sign.size() + 1));
+    if (!sign.empty() && sign != "≥" && sign != "..." && info.formula.find(sign) != std::string::npos) return true;
+  }
+  return std::string_view(letter.sign) == "X" && info.formula.find('x') != std::string::npos;
+}
+
 bool matches(const MetricInfo& info, const std::string& word) {
   return contains(info.name, word) || contains(info.words, word) || contains(info.group, word) ||
          std::ranges::any_of(info.members, [&](const std::string& member) { return contains(member, word); });
@@ -154,10 +166,12 @@ Lines metric_details(const MetricInfo& info) {
   lines.push_back({"group", info.group});
   if (!info.members.empty()) lines.push_back({"members", ""});
   for (const std::string& member : info.members) lines.push_back({member, about(metric_info(member))});
-  if (!info.formula.empty()) lines.push_back({"Letters", ""});
+  Lines letters;
   for (const Letter& letter : kLetters) {
-    if (!info.formula.empty()) lines.push_back({letter.sign, letter.meaning});
+    if (occurs(letter, info)) letters.push_back({letter.sign, letter.meaning});
   }
+  if (!letters.empty()) lines.push_back({"Letters", ""});
+  lines.insert(lines.end(), letters.begin(), letters.end());
   return lines;
 }
 

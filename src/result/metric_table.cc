@@ -144,6 +144,11 @@ const std::vector<MetricGroup>& metric_groups() {
            {"cosine.mean_abs", "mean absolute cosine between two tokens", "mean over i≠j of |xᵢ·xⱼ| / (‖xᵢ‖ ‖xⱼ‖)",
             kShare, "measure@layer"},
        }},
+      {"token",
+       {
+           {"token.massive_ratio", "largest token norm against the others",
+            "max over i of ‖xᵢ‖₂ / mean of the norms of the other tokens", kPositive, "measure@layer"},
+       }},
       {"rank",
        {
            {"rank.stable", "stable rank", "‖X‖_F² / ‖X‖₂²", kPositive, "measure@layer"},

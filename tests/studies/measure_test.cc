@@ -321,5 +321,24 @@ TEST(Measure, PaddedTokensChangeNothing) {
   }
 }
 
+TEST(Measure, AMassiveTokenIsComparedWithTheOthers) {
+  const Model model = open_model("san:layers=1,heads=1,dim=4", 0);
+  Matrix<double> x = Matrix<double>::Ones(4, 4);
+  x.row(2) *= 9;
+  x.row(3) *= 100;  // padding
+  std::vector<Sample> samples(1);
+  samples[0].content = HiddenState{x};
+  samples[0].valid = {1, 1, 1, 0};
+  MeasureOptions options;
+  options.variants = {variant_named("full")};
+  options.metrics = {"token.massive_ratio"};
+  options.precision = Precision::kF64;
+  const Result result = measure(model, samples, options);
+  const auto found = std::ranges::find_if(
+      result.rows, [](const Row& row) { return row.metric == "token.massive_ratio" && row.layer == 0; });
+  ASSERT_NE(found, result.rows.end());
+  EXPECT_NEAR(found->mean.value(), 9, 1e-12);
+}
+
 }  // namespace
 }  // namespace rankfall

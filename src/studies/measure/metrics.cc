@@ -1,6 +1,7 @@
 #include "studies/measure/metrics.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -31,6 +32,7 @@ constexpr std::array kMetrics = {
     Metric{"relative_residual.frobenius", MetricKind::kNorms, true, "relative_residual.frobenius"},
     Metric{"cosine.mean", MetricKind::kCosine, true, kState},
     Metric{"cosine.mean_abs", MetricKind::kCosine, true, kState},
+    Metric{"token.massive_ratio", MetricKind::kTokens, false, nullptr},
     Metric{"residual.spectral", MetricKind::kSpectrum, false, "relative_residual.spectral"},
     Metric{"relative_residual.spectral", MetricKind::kSpectrum, false, "relative_residual.spectral"},
     Metric{"rank.stable", MetricKind::kSpectrum, false, kState},
@@ -90,6 +92,22 @@ bool wants(std::span<const std::size_t> chosen, MetricKind kind) {
 }
 
 double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
+
+// The largest token's norm against the mean of all others; nothing to compare with a single token.
+template <class T>
+std::optional<double> massive_ratio(const MatrixRef<T>& x, std::span<const std::uint8_t> valid) {
+  double largest = 0, sum = 0;
+  Index n = 0;
+  for (Index i = 0; i < x.rows(); ++i) {
+    if (!valid.empty() && valid[static_cast<std::size_t>(i)] == 0) continue;
+    const double norm = x.row(i).template cast<double>().norm();
+    largest = std::max(largest, norm);
+    sum += norm;
+    ++n;
+  }
+  if (n < 2) return std::nullopt;
+  return ratio(largest, (sum - largest) / static_cast<double>(n - 1));
+}
 
 }  // namespace
 
@@ -156,6 +174,9 @@ void state_values(std::span<const std::size_t> chosen, const MatrixRef<T>& x, st
   if (wants(chosen, MetricKind::kCosine)) {
     const Cosines c = cosines<T>(x, valid);
     if (c.n_pairs > 0) write(MetricKind::kCosine, {c.mean, c.mean_abs}, values);  // else there is no value
+  }
+  if (wants(chosen, MetricKind::kTokens)) {
+    if (const auto massive = massive_ratio<T>(x, valid)) write(MetricKind::kTokens, {*massive}, values);
   }
   if (wants(chosen, MetricKind::kSpectrum)) {
     const RankMeasures m = rank_measures<T>(x, valid);

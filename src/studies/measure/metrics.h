@@ -12,7 +12,7 @@
 namespace rankfall {
 
 // What it takes to compute a metric; metrics of one kind come from one computation.
-enum class MetricKind { kNorms, kCosine, kSpectrum, kMinimiser, kRowMeasures, kAttention };
+enum class MetricKind { kNorms, kCosine, kTokens, kSpectrum, kMinimiser, kRowMeasures, kAttention };
 
 struct Metric {
   const char* name;
