@@ -1,6 +1,6 @@
-// What a study shows, word by word: tests/data/views/NAME.json is a small result, text/NAME.txt its table on a terminal of
-// 100 columns. After a change that is meant: RANKFALL_SNAPSHOTS=write build/dev/tests/studies/test_views, and look at
-// git diff.
+// What a study shows, word by word: tests/data/views/NAME.json is a small result, text/NAME.txt its table on a terminal
+// of 100 columns. After a change that is meant: RANKFALL_SNAPSHOTS=write build/dev/tests/studies/test_views, and look
+// at git diff.
 
 #include <algorithm>
 #include <cstdlib>

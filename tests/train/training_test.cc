@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "io/safetensors.h"
 #include "contract.h"
+#include "io/safetensors.h"
 #include "train/jobs.h"
 #include "train/training_files.h"
 #include <rankfall/error.h>
