@@ -28,8 +28,10 @@ class RANKFALL_API Tokenizer {
  public:
   // The tokenizer beside a model: config.json names the family, and the files are vocab.txt (WordPiece), vocab.json and
   // merges.txt (byte-level BPE), spiece.model or tokenizer.model (SentencePiece), or, where these are absent,
-  // tokenizer.json. Throws Error(kInput) when they are missing or unsound.
-  static std::shared_ptr<const Tokenizer> open(const std::filesystem::path& directory);
+  // tokenizer.json; gemma, mistral and phi3 prefer the latter. Throws Error(kInput) when they are missing or unsound,
+  // or when `special` asks for a token that begins a text and the tokenizer has none.
+  static std::shared_ptr<const Tokenizer> open(const std::filesystem::path& directory,
+                                               SpecialTokens special = SpecialTokens::kAsStored);
 
   ~Tokenizer();
   Tokenizer(const Tokenizer&) = delete;
@@ -42,6 +44,8 @@ class RANKFALL_API Tokenizer {
   // Special tokens that a single text gets in front and behind ([CLS] and [SEP]).
   const std::vector<Piece>& front() const;
   const std::vector<Piece>& back() const;
+  // What decided on these: "post_processor of tokenizer.json" and the like.
+  const std::string& special_rule() const;
   // The padding token; absent for models trained without one.
   std::optional<std::int32_t> padding() const;
   // "WordPiece, vocab.txt" and the like.

@@ -18,7 +18,9 @@ class BertWords {
     bool cjk = true;
     bool lower = true;
     bool strip_accents = true;
-    bool lower_each = false;  // letter by letter, as the fast tokenizers do
+    // As tokenizer.json means it: letters are lowered one by one, unassigned code points are kept, and the ideographs
+    // U+2B820 to U+2B91F are not set apart.
+    bool fast = false;
   };
   explicit BertWords(Options options);
 

@@ -1,5 +1,6 @@
 #include "text/byte_pair.h"
 
+#include <algorithm>
 #include <queue>
 #include <utility>
 
@@ -39,7 +40,7 @@ std::string bytes_as_characters(std::string_view text) {
 }
 
 BytePair::BytePair(Vocabulary vocabulary, const std::vector<Merge>& merges, Options options, std::string_view where)
-    : vocabulary_(std::move(vocabulary)), options_(options) {
+    : vocabulary_(std::move(vocabulary)), options_(std::move(options)), where_(where) {
   rules_.reserve(merges.size());
   for (std::size_t i = 0; i < merges.size(); ++i) {
     const auto id = [&](const std::string& piece) {
@@ -52,7 +53,16 @@ BytePair::BytePair(Vocabulary vocabulary, const std::vector<Merge>& merges, Opti
     };
     const std::int32_t left = id(merges[i].left);
     const std::int32_t right = id(merges[i].right);
-    rules_.try_emplace(key(left, right), Rule{static_cast<std::uint32_t>(i), id(merges[i].left + merges[i].right)});
+    // The prefix of a symbol that continues a word does not stay inside the merged one.
+    std::string_view rest = merges[i].right;
+    if (!rest.starts_with(options_.continuing)) {
+      throw input_error("{}: rule {} merges {} and {}, which does not begin with {}", where, i + 1,
+                        in_quotes(merges[i].left), in_quotes(rest), in_quotes(options_.continuing));
+    }
+    rest.remove_prefix(options_.continuing.size());
+    // Of equal rules the last counts, as in the original implementations.
+    rules_.insert_or_assign(key(left, right),
+                            Rule{static_cast<std::uint32_t>(i), id(merges[i].left + std::string(rest))});
   }
   for (unsigned byte = 0; byte < 256; ++byte) {
     byte_ids_[byte] = vocabulary_.find(options_.bytes_as_characters ? byte_character(static_cast<unsigned char>(byte))
@@ -60,21 +70,54 @@ BytePair::BytePair(Vocabulary vocabulary, const std::vector<Merge>& merges, Opti
   }
 }
 
-void BytePair::add_unknown(std::string_view symbol, Pieces& out) const {
-  if (options_.byte_fallback) {
-    bool all = true;
-    for (const char c : symbol) all = all && byte_ids_[static_cast<unsigned char>(c)].has_value();
-    if (all) {
-      for (const char c : symbol) {
-        const std::int32_t id = *byte_ids_[static_cast<unsigned char>(c)];
-        out.add(id, vocabulary_.text(id));
-      }
+// An unknown symbol waits until a known one comes, so that its neighbours can be fused with it; bytes do not end the
+// waiting. All that follows the original implementation.
+std::vector<std::int32_t> BytePair::symbols_of(std::string_view word) const {
+  std::vector<std::int32_t> symbols;
+  bool waiting = false;  // an unknown symbol
+  const auto add_known = [&](std::int32_t id) {
+    if (waiting) symbols.push_back(*options_.unknown);
+    waiting = false;
+    symbols.push_back(id);
+  };
+  const auto add_unknown = [&](std::string_view symbol) {
+    const auto has_byte = [&](char c) { return byte_ids_[static_cast<unsigned char>(c)].has_value(); };
+    if (options_.byte_fallback && std::ranges::all_of(symbol, has_byte)) {
+      for (const char c : symbol) symbols.push_back(*byte_ids_[static_cast<unsigned char>(c)]);
       return;
     }
+    if (!options_.missing_unknown.empty()) {
+      throw input_error("{}: {} is not in the vocabulary, nor is the unknown token {}", where_, in_quotes(symbol),
+                        in_quotes(options_.missing_unknown));
+    }
+    if (!options_.unknown) return;
+    if (waiting && !options_.fuse_unknown) symbols.push_back(*options_.unknown);
+    waiting = true;
+  };
+  if (options_.bytes_as_characters) {
+    for (const char& c : word) {
+      const auto id = byte_ids_[static_cast<unsigned char>(c)];
+      id ? add_known(*id) : add_unknown({&c, 1});
+    }
+  } else {
+    const bool plain = options_.continuing.empty() && options_.ending.empty();
+    std::string marked;
+    std::size_t at = 0;
+    for_each_code(word, [&](char32_t, std::string_view bytes) {
+      std::string_view symbol = bytes;
+      if (!plain) {
+        marked = at > 0 ? options_.continuing : std::string();
+        marked += bytes;
+        if (at + bytes.size() == word.size()) marked += options_.ending;
+        symbol = marked;
+      }
+      at += bytes.size();
+      const auto id = vocabulary_.find(symbol);
+      id ? add_known(*id) : add_unknown(symbol);
+    });
   }
-  if (!options_.unknown) return;
-  const bool fuse = options_.fuse_unknown && !out.ids.empty() && out.ids.back() == *options_.unknown;
-  if (!fuse) out.add(*options_.unknown, vocabulary_.text(*options_.unknown));
+  if (waiting) symbols.push_back(*options_.unknown);
+  return symbols;
 }
 
 void BytePair::encode_word(std::string_view word, Pieces& out) const {
@@ -87,29 +130,9 @@ void BytePair::encode_word(std::string_view word, Pieces& out) const {
       return;
     }
   }
-  // Runs of known symbols are merged by themselves: no rule reaches over an unknown one.
-  std::vector<std::int32_t> symbols;
-  const auto flush = [&] {
-    merge(symbols);
-    for (const std::int32_t id : symbols) out.add(id, vocabulary_.text(id));
-    symbols.clear();
-  };
-  const auto symbol = [&](std::optional<std::int32_t> id, std::string_view text) {
-    if (id) {
-      symbols.push_back(*id);
-    } else {
-      flush();
-      add_unknown(text, out);
-    }
-  };
-  if (options_.bytes_as_characters) {
-    for (std::size_t i = 0; i < word.size(); ++i) {
-      symbol(byte_ids_[static_cast<unsigned char>(word[i])], word.substr(i, 1));
-    }
-  } else {
-    for_each_code(word, [&](char32_t, std::string_view bytes) { symbol(vocabulary_.find(bytes), bytes); });
-  }
-  flush();
+  std::vector<std::int32_t> symbols = symbols_of(word);
+  merge(symbols);
+  for (const std::int32_t id : symbols) out.add(id, vocabulary_.text(id));
 }
 
 // A list of symbols linked both ways, and a queue of what could be merged: n log n, whatever the word.

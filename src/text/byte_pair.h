@@ -24,7 +24,10 @@ class BytePair {
     bool ignore_merges = false;           // a word that is in the vocabulary is one piece
     std::optional<std::int32_t> unknown;  // of symbols that are not in the vocabulary; absent: they are dropped
     bool bytes_as_characters = false;     // symbols are bytes, each written as one character (GPT-2's alphabet)
-    bool fuse_unknown = false;            // neighbouring unknown symbols become one piece
+    bool fuse_unknown = false;            // neighbouring unknown symbols of a word become one piece
+    std::string continuing;               // written before every symbol of a word but the first
+    std::string ending;                   // written behind the last symbol of a word
+    std::string missing_unknown;  // not empty: the unknown token that the vocabulary lacks; an error once needed
   };
   struct Merge {
     std::string left, right;
@@ -43,11 +46,12 @@ class BytePair {
   static std::uint64_t key(std::int32_t left, std::int32_t right) {
     return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
   }
+  std::vector<std::int32_t> symbols_of(std::string_view word) const;
   void merge(std::vector<std::int32_t>& symbols) const;
-  void add_unknown(std::string_view symbol, Pieces& out) const;
 
   Vocabulary vocabulary_;
   Options options_;
+  std::string where_;
   std::unordered_map<std::uint64_t, Rule, KeyedHash> rules_;
   std::array<std::optional<std::int32_t>, 256> byte_ids_;
 };

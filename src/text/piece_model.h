@@ -15,7 +15,8 @@ struct Pieces {
   std::vector<std::int32_t> ids;
   std::vector<std::string> texts;
   bool with_texts = false;
-  TextBudget budget;  // of which tokenising the text spends
+  bool at_start = true;  // what is tokenised next begins where the whole text begins
+  TextBudget budget;     // of which tokenising the text spends
 
   void add(std::int32_t id, std::string_view text) {
     ids.push_back(id);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,7 +11,13 @@
 
 namespace rankfall {
 
-// A regular expression with Unicode classes, by ICU. Patterns come from files: matching spends the text's budget, and
+// A pattern of a tokenizer.json as ICU writes it. These files have the syntax of Oniguruma (that of Ruby), where \h is
+// a hexadecimal digit, \v one character, (?m) lets . match line ends, and \w and [:punct:] are larger sets. Throws
+// Error (kInput) for what cannot be translated.
+std::string from_oniguruma(std::string_view pattern, std::string_view where);
+
+// A regular expression with Unicode classes, by ICU. ^ and $ match at every line, and only \n ends a line, as in
+// Oniguruma. Patterns come from files: matching spends the text's budget, and
 // ends in Error (kInput) when it is used up or goes too deep. Thread-safe.
 class Regex {
  public:
@@ -20,7 +27,7 @@ class Regex {
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
 
-  // [first, end) of the matches that do not overlap, from the left; empty ones left out.
+  // [first, end) of the matches that do not overlap, from the left. Empty ones count, but not directly behind another.
   std::vector<std::pair<std::size_t, std::size_t>> find_all(std::string_view text, TextBudget& budget) const;
 
  private:

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "io/utf8.h"
+#include "text/unicode.h"
 
 namespace rankfall {
 namespace {
@@ -82,6 +83,34 @@ void ReplacementTable::check_leaf(std::uint32_t at, const Fail& fail) const {
 
 std::string_view ReplacementTable::text_at(std::uint32_t leaf) const {
   return std::string_view(texts_.data() + (units_[leaf] & 0x7FFFFFFFU));  // ended by NUL, as check_leaf saw
+}
+
+std::optional<std::string_view> ReplacementTable::shortest(std::string_view text) const {
+  std::uint32_t base = link_offset(units_[0]);
+  for (const char byte : text) {
+    const auto c = static_cast<unsigned char>(byte);
+    const std::uint32_t unit = units_[base ^ c];
+    if ((unit & 0x800000FFU) != c) return std::nullopt;
+    base = base ^ c ^ link_offset(unit);
+    if (has_leaf(unit)) return text_at(base);
+  }
+  return std::nullopt;
+}
+
+std::string ReplacementTable::replaced(std::string_view text) const {
+  constexpr std::size_t kMaxWhole = 6;
+  if (units_.empty()) return std::string(text);
+  std::string out;
+  for_each_grapheme(text, [&](std::string_view grapheme) {
+    const auto whole = grapheme.size() < kMaxWhole ? shortest(grapheme) : std::nullopt;
+    if (whole) {
+      out += *whole;
+      return;
+    }
+    for_each_code(grapheme,
+                  [&](char32_t, std::string_view character) { out += shortest(character).value_or(character); });
+  });
+  return out;
 }
 
 std::size_t ReplacementTable::grown(std::string_view text) const {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +24,16 @@ class ReplacementTable {
   // one character stays; a space becomes three bytes.
   std::size_t grown(std::string_view text) const;
 
+  // The text as the stage 'Precompiled' of a tokenizer.json makes it. Unlike the library, it takes each grapheme of
+  // fewer than six bytes as a whole, or else each character, and replaces it by the text of the shortest entry it
+  // begins with.
+  std::string replaced(std::string_view text) const;
+
  private:
   int visit(std::uint32_t base, int depth, const Fail& fail);
   void check_leaf(std::uint32_t at, const Fail& fail) const;
   std::string_view text_at(std::uint32_t leaf) const;
+  std::optional<std::string_view> shortest(std::string_view text) const;
 
   std::vector<std::uint32_t> units_;
   std::string texts_;

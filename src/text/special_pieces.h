@@ -2,6 +2,7 @@
 
 #include <bitset>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ namespace rankfall {
 struct SpecialPiece {
   Piece piece;
   bool strip_left = false, strip_right = false;  // white space before it, behind it goes
+  bool single_word = false;                      // only where no letter or digit touches it
 };
 
 // All of a tokenizer's, in order of their bytes: a trie without nodes. Looking for one narrows a range of them byte by
@@ -30,6 +32,12 @@ class SpecialPieces {
   // The next place where one may begin, from `at` on; npos if there is none.
   std::size_t next(std::string_view text, std::size_t at) const;
   std::optional<std::int32_t> id_of(std::string_view text) const;
+
+  // Cuts a text at special pieces; at one place the longest counts. Calls plain(text, where it begins) for what is not
+  // empty between them and special(piece) for each of them, in order. `is_space` is what they strip.
+  void cut(std::string_view text, bool (*is_space)(char32_t), TextBudget& budget,
+           const std::function<void(std::string_view, std::size_t)>& plain,
+           const std::function<void(const SpecialPiece&)>& special) const;
 
  private:
   std::vector<SpecialPiece> sorted_;

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <initializer_list>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/errors.h"
+#include "base/parse_number.h"
 #include "io/json_file.h"
 #include "io/mapped_file.h"
 #include "io/utf8.h"
@@ -38,16 +38,6 @@ std::string_view strip_left(std::string_view text) {
     text.remove_prefix(unit.length);
   }
   return text;
-}
-
-std::string_view strip_right(std::string_view text) {
-  std::size_t keep = 0;
-  std::size_t at = 0;
-  for_each_code(text, [&](char32_t c, std::string_view bytes) {
-    at += bytes.size();
-    if (!is_python_space(c)) keep = at;
-  });
-  return text.substr(0, keep);
 }
 
 class BertModel final : public PieceModel {
@@ -93,17 +83,30 @@ struct FamilyTokens {
   std::array<std::string_view, 2> back;
   std::string_view padding;
   std::array<std::string_view, 9> special;
+  // The token that begins a text, where tokenizer_config.json does not name it and may switch it on or off.
+  std::string_view bos = {};
+  bool json_first = false;  // tokenizer.json comes before the family's own files
 };
 
 constexpr std::array<std::string_view, 9> kBertSpecial = {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"};
+
+constexpr std::array<std::string_view, 9> kLlamaSpecial = {"<unk>", "<s>", "</s>"};
+constexpr std::array<std::string_view, 9> kGemmaSpecial = {"<pad>", "<eos>", "<bos>", "<unk>", "<mask>"};
 
 constexpr FamilyTokens kFamilies[] = {
     {"albert", FileKind::kSentencePiece, {"[CLS]"}, {"[SEP]"}, "<pad>", {"<unk>", "[CLS]", "[SEP]", "<pad>", "[MASK]"}},
     {"bert", FileKind::kWordPiece, {"[CLS]"}, {"[SEP]"}, "[PAD]", kBertSpecial},
     {"distilbert", FileKind::kWordPiece, {"[CLS]"}, {"[SEP]"}, "[PAD]", kBertSpecial},
     {"electra", FileKind::kWordPiece, {"[CLS]"}, {"[SEP]"}, "[PAD]", kBertSpecial},
-    {"gpt2", FileKind::kBytePair, {}, {}, "", {"<|endoftext|>"}},
-    {"llama", FileKind::kSentencePiece, {"<s>"}, {}, "", {"<unk>", "<s>", "</s>"}},
+    {"gemma", FileKind::kSentencePiece, {"<bos>"}, {}, "<pad>", kGemmaSpecial, "<bos>", true},
+    {"gemma2", FileKind::kSentencePiece, {"<bos>"}, {}, "<pad>", kGemmaSpecial, "<bos>", true},
+    {"gemma3", FileKind::kSentencePiece, {"<bos>"}, {}, "<pad>", kGemmaSpecial, "<bos>", true},
+    {"gemma3_text", FileKind::kSentencePiece, {"<bos>"}, {}, "<pad>", kGemmaSpecial, "<bos>", true},
+    {"gpt2", FileKind::kBytePair, {}, {}, "", {"<|endoftext|>"}, "<|endoftext|>"},
+    {"llama", FileKind::kSentencePiece, {"<s>"}, {}, "", kLlamaSpecial, "<s>"},
+    {"mistral", FileKind::kSentencePiece, {"<s>"}, {}, "", kLlamaSpecial, "<s>", true},
+    {"opt", FileKind::kBytePair, {"</s>"}, {}, "<pad>", {"</s>", "<pad>"}, "</s>"},
+    {"phi3", FileKind::kSentencePiece, {"<s>"}, {}, "", kLlamaSpecial, "<s>", true},
     {"roberta", FileKind::kBytePair, {"<s>"}, {"</s>"}, "<pad>", {"<s>", "</s>", "<unk>", "<pad>", "<mask>"}},
     {"t5", FileKind::kSentencePiece, {}, {"</s>"}, "<pad>", {"</s>", "<unk>", "<pad>"}},
     {"xlnet",
@@ -136,14 +139,15 @@ void add_more_special(const Config& settings, std::vector<SpecialPiece>& special
   const auto added = settings.object("added_tokens_decoder");
   if (!added) return;
   for (const std::string& number : added->keys()) {
-    std::int32_t id = -1;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), id);
-    if (error != std::errc{} || end != number.data() + number.size() || id < 0 || id > kMaxTokenId) {
+    const std::int32_t id = parse_number<std::int32_t>(number).value_or(-1);
+    if (id < 0 || id > kMaxTokenId) {
       added->fail("{} is no token's number", in_quotes(number));
     }
     const Config token = *added->object(number);
-    if (token.flag("single_word", false)) fail_unsupported(token, "'single_word'");
-    special.push_back({{token.text("content"), id}, token.flag("lstrip", false), token.flag("rstrip", false)});
+    special.push_back({{token.text("content"), id},
+                       token.flag("lstrip", false),
+                       token.flag("rstrip", false),
+                       token.flag("single_word", false)});
   }
 }
 
@@ -174,13 +178,54 @@ TokenizerParts with_special(std::unique_ptr<PieceModel> model, const FamilyToken
     if (!id) continue;
     // As the original tokenizers do: byte-level ones strip before the mask only, Llama's nothing, the others all round.
     const bool mask = piece == "<mask>";
-    const bool strip = family.files != FileKind::kBytePair && family.family != "llama";
+    const bool strip = family.files != FileKind::kBytePair && family.bos.empty();
     special.push_back({{std::string(piece), *id}, strip || mask, strip});
   }
   add_more_special(settings, special);
   special.insert(special.end(), more.begin(), more.end());
   parts.special = SpecialPieces(std::move(special));
   parts.model = std::move(model);
+  parts.rule = fmt::format("rule of the family {}", family.family);
+  return parts;
+}
+
+// A token that tokenizer_config.json or special_tokens_map.json names; empty if neither does.
+std::string named_token(const fs::path& directory, const Config& settings, const char* key) {
+  std::string name = settings.plain_text(key, "");
+  const fs::path map = directory / "special_tokens_map.json";
+  if (!name.empty() || !is_there(map)) return name;
+  return Config(read_json_file(map), map.string(), ErrorKind::kInput).plain_text(key, "");
+}
+
+// Puts the tokens around a text that add_bos_token and add_eos_token of tokenizer_config.json ask for, where the file
+// has one of them. `bos` and `eos` are the family's names for them, or empty.
+void apply_settings(const fs::path& directory, const Config& settings, std::string_view bos, std::string_view eos,
+                    TokenizerParts& parts) {
+  std::string rule;
+  const auto tokens = [&](const char* flag, const char* key, std::string_view fallback, std::vector<Piece>& around) {
+    if (!settings.has(flag)) return;
+    around.clear();
+    rule += fmt::format("{}{}", rule.empty() ? "" : " and ", flag);
+    if (!settings.flag(flag, false)) return;
+    std::string name = named_token(directory, settings, key);
+    if (name.empty()) name = fallback;
+    if (name.empty()) settings.fail("'{}' is true, but no file has '{}'", flag, key);
+    const auto id = parts.find(name);
+    if (!id) settings.fail("'{}' is true, but the vocabulary has no piece {}", flag, in_quotes(name));
+    around = {{name, *id}};
+  };
+  tokens("add_bos_token", "bos_token", bos, parts.front);
+  tokens("add_eos_token", "eos_token", eos, parts.back);
+  if (!rule.empty()) parts.rule = rule + " of tokenizer_config.json";
+}
+
+TokenizerParts open_json(const fs::path& directory) {
+  TokenizerParts parts = read_tokenizer_json(directory / "tokenizer.json");
+  const Config settings = settings_of(directory);
+  if (parts.rule.empty()) apply_settings(directory, settings, "", "", parts);
+  if (const std::string padding = named_token(directory, settings, "pad_token"); !padding.empty()) {
+    if (const auto id = parts.find(padding)) parts.padding = id;
+  }
   return parts;
 }
 
@@ -210,14 +255,12 @@ TokenizerParts open_byte_pairs(const fs::path& directory, const FamilyTokens& fa
   Vocabulary vocabulary = read_vocabulary_json(read_text(where), where);
   BytePair::Options options;
   options.bytes_as_characters = true;
-  options.unknown = vocabulary.find(family.family == "gpt2" ? "<|endoftext|>" : "<unk>");
+  options.unknown = vocabulary.find(family.bos.empty() ? "<unk>" : family.bos);
   auto model = std::make_unique<Gpt2Model>(
       BytePair(std::move(vocabulary), read_merges(read_text(merges_where), merges_where), options, merges_where),
       settings.flag("add_prefix_space", false));
   TokenizerParts parts = with_special(std::move(model), family, settings, where);
-  if (family.family == "gpt2" && settings.flag("add_bos_token", false)) {
-    parts.front.push_back({"<|endoftext|>", required(*parts.model, "<|endoftext|>", where)});
-  }
+  if (!family.bos.empty()) apply_settings(directory, settings, family.bos, family.bos, parts);
   parts.kind = "byte-level BPE";
   return parts;
 }
@@ -245,14 +288,13 @@ TokenizerParts open_sentencepiece_file(const fs::path& path, const FamilyTokens&
     rules.lower = settings.flag("do_lower_case", albert);
     rules.split_digit_commas = true;
   }
-  check_class(settings, {"Albert", "XLNet", "T5", "Llama"});
+  check_class(settings, {"Albert", "XLNet", "T5", "Llama", "Gemma"});
   auto model = open_sentencepiece(read_text(path), path.string(), rules);
   const auto sentinels = family.family == "t5" ? t5_sentinels(settings, model->size()) : std::vector<SpecialPiece>();
   TokenizerParts parts = with_special(std::move(model), family, settings, path.string(), sentinels);
   parts.kind = fmt::format("SentencePiece{}", rules.lower ? ", lower-cased" : "");
-  if (family.family == "llama" && !settings.flag("add_bos_token", true)) parts.front.clear();
-  if (family.family == "llama" && settings.flag("add_eos_token", false)) {
-    parts.back.push_back({"</s>", required(*parts.model, "</s>", path.string())});
+  if (!family.bos.empty()) {
+    apply_settings(path.parent_path(), settings, family.bos, family.bos == "<s>" ? "</s>" : "<eos>", parts);
   }
   return parts;
 }
@@ -267,12 +309,13 @@ TokenizerParts open_parts(const fs::path& directory) {
   const std::string name = config.text("model_type");
   const FamilyTokens* family = find_family(name);
   if (!family) {
-    if (is_there(fast)) return read_tokenizer_json(fast);
+    if (is_there(fast)) return open_json(directory);
     throw input_error(
         "{}: the family {} has no supported tokenizer; token ids from another one can be given instead "
         "(InputOptions::ids)",
         config_file.string(), in_quotes(name));
   }
+  if (family->json_first && is_there(fast)) return open_json(directory);
   switch (family->files) {
     case FileKind::kWordPiece:
       if (is_there(directory / "vocab.txt")) return open_wordpiece(directory, *family);
@@ -294,9 +337,36 @@ TokenizerParts open_parts(const fs::path& directory) {
       }
       break;
   }
-  if (is_there(fast)) return read_tokenizer_json(fast);
+  if (is_there(fast)) return open_json(directory);
   throw input_error("{}: has no tokenizer; expected {} for the family {}. Without one give InputOptions::ids",
                     directory.string(), tokenizer_files(name), name);
+}
+
+void choose_special(const fs::path& directory, SpecialTokens special, TokenizerParts& parts) {
+  if (special == SpecialTokens::kAsStored) {
+    if (parts.rule.empty()) parts.rule = "no file asks for any";
+    return;
+  }
+  parts.front.clear();
+  parts.back.clear();
+  parts.rule = "as requested";
+  if (special == SpecialTokens::kNone) return;
+  std::string name = named_token(directory, settings_of(directory), "bos_token");
+  if (name.empty()) {
+    const fs::path file = directory / "config.json";
+    const FamilyTokens* family =
+        find_family(Config(read_json_file(file), file.string(), ErrorKind::kInput).text("model_type"));
+    if (family) name = family->bos;
+  }
+  if (name.empty()) {
+    throw input_error(
+        "{}: the tokenizer has no token that begins a text (InputOptions::special_tokens); expected 'bos_token' in "
+        "tokenizer_config.json or special_tokens_map.json",
+        directory.string());
+  }
+  const auto id = parts.find(name);
+  if (!id) throw input_error("{}: 'bos_token' is {}, which the vocabulary lacks", directory.string(), in_quotes(name));
+  parts.front = {{name, *id}};
 }
 
 }  // namespace
@@ -311,31 +381,20 @@ std::string tokenizer_files(std::string_view family) {
   return fmt::format("{} or {}", own, kAny);
 }
 
-// Cuts at special pieces; at one place the longest counts.
+std::optional<std::int32_t> TokenizerParts::find(std::string_view piece) const {
+  const auto id = special.id_of(piece);
+  return id ? id : model->find(piece);
+}
+
 void encode_text(const TokenizerParts& parts, std::string_view text, Pieces& out) {
   out.budget = TextBudget(text.size());
-  const SpecialPiece* before = nullptr;
-  std::size_t first = 0;  // of the plain text before the next special piece
-  const auto plain = [&](std::size_t end, const SpecialPiece* behind) {
-    std::string_view part = text.substr(first, end - first);
-    if (before && before->strip_right) part = strip_left(part);
-    if (behind && behind->strip_left) part = strip_right(part);
-    if (!part.empty()) parts.model->encode(part, out);
-  };
-  std::size_t at = parts.special.next(text, 0);
-  while (at != text.npos) {
-    const SpecialPiece* found = parts.special.find(text, at, out.budget);
-    if (!found) {
-      at = parts.special.next(text, at + 1);
-      continue;
-    }
-    plain(at, found);
-    out.add(found->piece.id, found->piece.text);
-    before = found;
-    first = at + found->piece.text.size();
-    at = parts.special.next(text, first);
-  }
-  plain(text.size(), nullptr);
+  parts.special.cut(
+      text, parts.strips, out.budget,
+      [&](std::string_view part, std::size_t begin) {
+        out.at_start = begin == 0;
+        parts.model->encode(part, out);
+      },
+      [&](const SpecialPiece& found) { out.add(found.piece.id, found.piece.text); });
 }
 
 namespace {
@@ -356,8 +415,10 @@ Pieces encode_any(const TokenizerParts& parts, std::string_view text, bool with_
 Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tokenizer::~Tokenizer() = default;
 
-std::shared_ptr<const Tokenizer> Tokenizer::open(const fs::path& directory) {
-  return std::shared_ptr<const Tokenizer>(new Tokenizer(std::make_unique<Impl>(Impl{open_parts(directory)})));
+std::shared_ptr<const Tokenizer> Tokenizer::open(const fs::path& directory, SpecialTokens special) {
+  TokenizerParts parts = open_parts(directory);
+  choose_special(directory, special, parts);
+  return std::shared_ptr<const Tokenizer>(new Tokenizer(std::make_unique<Impl>(Impl{std::move(parts)})));
 }
 
 std::vector<Piece> Tokenizer::pieces(std::string_view text) const {
@@ -373,5 +434,6 @@ const std::vector<Piece>& Tokenizer::front() const { return impl_->parts.front; 
 const std::vector<Piece>& Tokenizer::back() const { return impl_->parts.back; }
 std::optional<std::int32_t> Tokenizer::padding() const { return impl_->parts.padding; }
 const std::string& Tokenizer::kind() const { return impl_->parts.kind; }
+const std::string& Tokenizer::special_rule() const { return impl_->parts.rule; }
 
 }  // namespace rankfall

@@ -1,14 +1,17 @@
 #include "text/unicode.h"
 
 #include <array>
+#include <memory>
 #include <stdexcept>
 
+#include <unicode/brkiter.h>
 #include <unicode/bytestream.h>
 #include <unicode/casemap.h>
 #include <unicode/normalizer2.h>
 #include <unicode/stringpiece.h>
 #include <unicode/uchar.h>
 #include <unicode/unistr.h>
+#include <unicode/utext.h>
 
 namespace rankfall {
 namespace {
@@ -98,6 +101,7 @@ bool is_letter(char32_t c) { return (category(c) & U_GC_L_MASK) != 0; }
 bool is_number(char32_t c) { return (category(c) & U_GC_N_MASK) != 0; }
 bool is_punctuation(char32_t c) { return (category(c) & U_GC_P_MASK) != 0; }
 bool is_other(char32_t c) { return (category(c) & U_GC_C_MASK) != 0; }
+bool is_unassigned(char32_t c) { return (category(c) & U_GC_CN_MASK) != 0; }
 bool is_space_mark(char32_t c) { return (category(c) & U_GC_ZS_MASK) != 0; }
 bool is_accent(char32_t c) { return (category(c) & U_GC_MN_MASK) != 0; }
 bool is_mark(char32_t c) { return (category(c) & U_GC_M_MASK) != 0; }
@@ -108,6 +112,11 @@ bool is_python_space(char32_t c) { return is_white_space(c) || (c >= 0x1C && c <
 bool is_digit(char32_t c) {
   const auto type = u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_NUMERIC_TYPE);
   return type == U_NT_DECIMAL || type == U_NT_DIGIT;
+}
+
+bool is_word_character(char32_t c) {
+  return u_isUAlphabetic(static_cast<UChar32>(c)) != 0 ||
+         (category(c) & (U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK)) != 0 || c == 0x200C || c == 0x200D;
 }
 
 bool is_cjk(char32_t c) {
@@ -149,6 +158,23 @@ std::string without(std::string_view text, bool (*is_dropped)(char32_t)) {
     if (!is_dropped(c)) kept += bytes;
   });
   return kept;
+}
+
+void for_each_grapheme(std::string_view text, const std::function<void(std::string_view)>& f) {
+  UErrorCode error = U_ZERO_ERROR;
+  const std::unique_ptr<icu::BreakIterator> breaks(icu::BreakIterator::createCharacterInstance("", error));
+  check(error);
+  UText bytes = UTEXT_INITIALIZER;
+  utext_openUTF8(&bytes, text.data(), static_cast<std::int64_t>(text.size()), &error);
+  check(error);
+  breaks->setText(&bytes, error);
+  check(error);
+  std::size_t first = 0;
+  for (auto end = breaks->next(); end != icu::BreakIterator::DONE; end = breaks->next()) {
+    f(text.substr(first, static_cast<std::size_t>(end) - first));
+    first = static_cast<std::size_t>(end);
+  }
+  utext_close(&bytes);
 }
 
 void append_utf8(char32_t c, std::string& out) {

@@ -176,6 +176,21 @@ TEST(TokenizerJson, Unigram) {
                  {"special_tokens", {{"</s>", {{"ids", {end_id}}}}}}}},
                {"model", {{"type", "Unigram"}, {"unk_id", 2}, {"vocab", vocabulary}}}};
   expect_reference("t5", file);
+
+  // With other models or stages the table is a stage of its own, which looks at whole graphemes. The normalised texts
+  // are those of the library tokenizers 0.23.
+  const std::pair<const char*, const char*> cases[] = {
+      {"combining: e\u0301 n\u0303 A\u030A \u1e9b\u0323 \u0958 \ufb01 \u01c4 \u1109\u1161\u11a8 \uac01",
+       "combining: \u00e9 \u00f1 \u00c5 \u1e61 \u0915\u093c fi D\u017d \u1109\u1161\u11a8 \uac01"},
+      {"\u30AB\u30CA \uFF21\uFF11\u3000\U0001F1E9\U0001F1EA \u2764\uFE0F!",
+       "\u30AB\u30CA A1 \U0001F1E9\U0001F1EA \u2764\uFE0F!"},
+      {"\u017ft 'ſ \u212a", "st 's K"},
+  };
+  for (const auto& [text, normalized] : cases) {
+    const json other = {{"normalizer", file["normalizer"]},
+                        {"model", {{"type", "WordLevel"}, {"unk_token", "?"}, {"vocab", {{"?", 0}, {normalized, 1}}}}}};
+    EXPECT_THAT(encoded(parse_tokenizer_json(other.dump(), "f"), text).ids, ElementsAre(1)) << text;
+  }
   file["normalizer"]["precompiled_charsmap"] = "AAAA";
   EXPECT_THAT(input_error([&] { parse_tokenizer_json(file.dump(), "f"); }), HasSubstr("table of replacements"));
 }
@@ -218,26 +233,42 @@ TEST(TokenizerJson, StagesThatAreNotKnownAreRefused) {
       {R"({"model": {"type": "Odd", "vocab": {}}})",
        "the model 'Odd' (expected WordPiece, WordLevel, BPE or Unigram) is not"},
       {R"({"model": {"type": "WordLevel", "vocab": {}}})", "no pieces"},
-      {R"({"model": {"type": "WordLevel", "vocab": {"a": 0}}, "pre_tokenizer": {"type": "ByteLevel"}})",
-       "WordLevel behind 'ByteLevel'"},
       {R"({"model": {"type": "WordPiece", "vocab": {"a": 0}}})", "has no piece '[UNK]'"},
       {R"({"model": {"type": "WordPiece", "vocab": {"[UNK]": -1}}})", "has the number -1"},
       {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a"]}})", "expected two pieces"},
       {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "a"]]}})", "'aa' is not in the vocabulary"},
-      {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "end_of_word_suffix": "</w>"}})",
-       "a model with 'end_of_word_suffix' is not supported"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": ["a b"], "continuing_subword_prefix": "##"}})",
+       "merges 'a' and 'b', which does not begin with '##'"},
+      {R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1}})",
+       "'dropout', which makes tokens random, is not supported"},
       {R"({"model": {"type": "Unigram", "vocab": [["a", 0]], "unk_id": 4}})", "'unk_id' is 4"},
-      {R"({"model": {"type": "Unigram", "vocab": [["a", 0]], "unk_id": 0}})", "Metaspace"},
-      {R"({"model": {"type": "Unigram", "vocab": [["a", 0]], "unk_id": 0},
-           "pre_tokenizer": {"type": "Metaspace", "prepend_scheme": "never"}})",
-       "Metaspace"},
-      {R"({"model": {"vocab": {"[UNK]": 0}}, "pre_tokenizer": {"type": "ByteLevel"}})", "behind 'ByteLevel'"},
-      {R"({"model": {"vocab": {"[UNK]": 0}}, "added_tokens": [{"id": 1, "content": "x", "single_word": true}]})",
+      {R"({"model": {"type": "Unigram", "vocab": [["a", 0]], "unk_id": 0}, "pre_tokenizer": {"type": "Metaspace"},
+           "normalizer": {"type": "Sequence", "normalizers": [{"type": "Precompiled", "precompiled_charsmap": "AAAA"},
+           {"type": "NFC"}]}})",
+       "'NFC' behind 'Precompiled' is not supported"},
+      {R"({"model": {"vocab": {"[UNK]": 0}}, "added_tokens": [{"id": 1, "content": "x", "single_word": 1}]})",
        "single_word"},
+      {R"({"model": {"vocab": {"[UNK]": 0}}, "post_processor": {"type": "TemplateProcessing", "single":
+           [{"Sequence": {"id": "A"}}, {"Sequence": {"id": "A"}}]}})",
+       "'single' with the text 2 times is not supported"},
       {R"({"model": {"vocab": {"[UNK]": 0}},
            "post_processor": {"type": "BertProcessing", "cls": ["x", 4294967301], "sep": ["x", 1]}})",
        "has the number 4294967301"},
-      {R"({"normalizer": {"type": "Nmt"}, "model": {"vocab": {"[UNK]": 0}}})", "the normalizer 'Nmt' is not supported"},
+      {R"({"normalizer": {"type": "Append"}, "model": {"vocab": {"[UNK]": 0}}})",
+       "the normalizer 'Append' is not supported"},
+      {R"({"pre_tokenizer": {"type": "CharDelimiterSplit", "delimiter": "ab"}, "model": {"vocab": {"[UNK]": 0}}})",
+       "'delimiter' is 'ab', expected one character"},
+      {R"({"pre_tokenizer": {"type": "Punctuation", "behavior": "Odd"}, "model": {"vocab": {"[UNK]": 0}}})",
+       "the behavior 'Odd' is not supported"},
+      {R"({"pre_tokenizer": {"type": "Metaspace", "add_prefix_space": false, "prepend_scheme": "always"},
+           "model": {"vocab": {"[UNK]": 0}}})",
+       "'add_prefix_space' is false, but"},
+      {R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\p{N}{1,3}+"}, "behavior": "Isolated"},
+           "model": {"vocab": {"[UNK]": 0}}})",
+       "a possessive interval such as {1,3}+ is not supported"},
+      {R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(?s).+"}, "behavior": "Isolated"},
+           "model": {"vocab": {"[UNK]": 0}}})",
+       "a flag other than i, m and x is not supported"},
       {R"({"pre_tokenizer": {"type": "Delimiter"}, "model": {"vocab": {"[UNK]": 0}}})", "is not supported"},
       {R"({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"},
            "model": {"vocab": {"[UNK]": 0}}})",
@@ -268,6 +299,15 @@ TEST(TokenizerJson, LettersAreLoweredOneByOne) {
   EXPECT_THAT(encoded(parse_tokenizer_json(file.dump(), "f"), "\u0391\u03A3").ids, ElementsAre(1));
 }
 
+// Unlike BERT's first tokenizer, which drops unassigned code points and sets these ideographs apart.
+TEST(TokenizerJson, BertNormalizerKeepsWhatIsUnassigned) {
+  const json file = {{"normalizer", {{"type", "BertNormalizer"}}},
+                     {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+                     {"model", {{"vocab", {{"[UNK]", 0}, {"a\u0378b", 1}, {"a\U0002B820", 2}, {"a", 3}}}}}};
+  EXPECT_THAT(encoded(parse_tokenizer_json(file.dump(), "f"), "A\u0378B a\U0002B820 \u200Ea\u4E2D").ids,
+              ElementsAre(1, 2, 3, 0));
+}
+
 TEST(TokenizerJson, TextsThatWouldGrowWithoutEnd) {
   json file = {
       {"normalizer", {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(1000, 'a')}}},
@@ -276,6 +316,55 @@ TEST(TokenizerJson, TextsThatWouldGrowWithoutEnd) {
   EXPECT_THAT(input_error([&] { encoded(parts, std::string(100'000, 'a')); }), HasSubstr("multiplies it"));
   file["normalizer"]["content"] = std::string(2000, 'a');
   EXPECT_THAT(input_error([&] { parse_tokenizer_json(file.dump(), "f"); }), HasSubstr("expected at most 1024"));
+}
+
+// Words as the library tokenizers 0.23 cuts them.
+TEST(TokenizerJson, ScriptsAreCutApart) {
+  json file = {{"pre_tokenizer", {{"type", "UnicodeScripts"}}},
+               {"model", {{"type", "WordLevel"}, {"unk_token", "?"}, {"vocab", {{"?", 0}}}}}};
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"  leading and trailing  ", {"leading and trailing  "}},
+      {"\u6CE8\u610F\u3002\u30A2\u30C6\u30F3\u30FC\u3042 \uC8FC\uC758 \uFF21\uFF22\uFF11",
+       {"\u6CE8\u610F", "\u3002", "\u30A2\u30C6\u30F3\u30FC\u3042 ", "\uC8FC\uC758 ", "\uFF21\uFF22", "\uFF11"}},
+      {"n\u0303 \u0412\u043D! x", {"n", "\u0303 ", "\u0412\u043D", "! ", "x"}},
+  };
+  for (const auto& [text, words] : cases) {
+    file["model"]["vocab"] = {{"?", 0}};
+    for (std::size_t i = 0; i < words.size(); ++i) file["model"]["vocab"][words[i]] = i + 1;
+    EXPECT_EQ(encoded(parse_tokenizer_json(file.dump(), "f"), text).texts, words);
+  }
+}
+
+TEST(TokenizerJson, UnknownTokensThatAreMissingMatterOnlyWhenNeeded) {
+  const json pairs = {
+      {"model", {{"type", "BPE"}, {"unk_token", "?"}, {"vocab", {{"a", 0}}}, {"merges", json::array()}}}};
+  EXPECT_THAT(encoded(parse_tokenizer_json(pairs.dump(), "f"), "aa").ids, ElementsAre(0, 0));
+  EXPECT_THAT(input_error([&] { encoded(parse_tokenizer_json(pairs.dump(), "f"), "ab"); }),
+              HasSubstr("'b' is not in the vocabulary, nor is the unknown token '?'"));
+  const json unigram = {{"model", {{"type", "Unigram"}, {"vocab", json::array({json::array({"a", -1})})}}}};
+  EXPECT_THAT(encoded(parse_tokenizer_json(unigram.dump(), "f"), "aa").ids, ElementsAre(0, 0));
+  EXPECT_THAT(input_error([&] { encoded(parse_tokenizer_json(unigram.dump(), "f"), "ab"); }),
+              HasSubstr("there is no 'unk_id'"));
+}
+
+// Every prefix of a long text is a piece: n places times n lengths.
+TEST(TokenizerJson, UnigramsThatTakeTooLongEnd) {
+  json vocabulary = json::array();
+  for (std::size_t n = 1; n <= 3000; ++n) vocabulary.push_back({std::string(n, 'a'), -1.0});
+  const json file = {{"model", {{"type", "Unigram"}, {"unk_id", 0}, {"vocab", vocabulary}}}};
+  const TokenizerParts parts = parse_tokenizer_json(file.dump(), "f");
+  EXPECT_THAT(input_error([&] { encoded(parts, std::string(20'000, 'a')); }), HasSubstr("too long"));
+}
+
+// Many words of one character, made of few.
+TEST(TokenizerJson, ManyShortWordsAreCounted) {
+  const json file = {
+      {"normalizer", {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(15, '1')}}},
+      {"pre_tokenizer", {{"type", "Digits"}, {"individual_digits", true}}},
+      {"model", {{"vocab", {{"[UNK]", 0}}}}}};
+  const TokenizerParts parts = parse_tokenizer_json(file.dump(), "f");
+  EXPECT_THAT(input_error([&] { encoded(parts, std::string(200'000, 'a')); }), HasSubstr("multiplies it"));
+  EXPECT_NO_THROW(encoded(parts, std::string(200'000, '1')));
 }
 
 // (a*)*b on many a's: the match would take for ever.
