@@ -33,7 +33,7 @@ constexpr std::string_view kPaperAddress = "https://arxiv.org/abs/2103.03404";
 struct Chapter {
   std::string_view command, title;
 };
-constexpr std::array<Chapter, 14> kStory = {{{"measure", "What collapses"},
+constexpr std::array<Chapter, 15> kStory = {{{"measure", "What collapses"},
                                              {"collapse", "How fast"},
                                              {"paths", "Why: paths"},
                                              {"counts", "Why: paths"},
@@ -45,6 +45,7 @@ constexpr std::array<Chapter, 14> kStory = {{{"measure", "What collapses"},
                                              {"circle", "Tasks"},
                                              {"train", "Tasks"},
                                              {"agreement", "Agreement"},
+                                             {"parity", "Agreement"},
                                              {"tokens", "Data"},
                                              {"doctor", "Data"}}};
 
@@ -164,30 +165,6 @@ std::vector<Answer> summary_of(const std::vector<Told>& told) {
   return summary;
 }
 
-// The local exponent of a residual that does not fall is noise divided by noise.
-void drop_exponents_of_noise(const Result& result, View& view) {
-  std::set<std::pair<std::string_view, std::string_view>> falling;  // model, variant
-  for (const Row& row : result.rows) {
-    const bool falls = row.status == Status::kDoublyExponential || row.status == Status::kExponential;
-    if (row.metric == "decay" && row.kind == "relative_residual" && falls) falling.emplace(row.model, row.variant);
-  }
-  for (Figure& figure : view.figures) {
-    if (figure.id != "exponent") continue;
-    for (Node& node : figure.nodes) {
-      auto* curves = std::get_if<Curves>(&node);
-      if (!curves) continue;
-      const std::string model = curves->title;
-      std::erase_if(curves->points, [&](const Point& point) { return !falling.contains({model, point.series}); });
-    }
-    std::erase_if(figure.nodes, [](const Node& node) {
-      const auto* curves = std::get_if<Curves>(&node);
-      return curves && curves->points.empty();
-    });
-    figure.notes.emplace_back("Networks whose residual does not fall exponentially have no exponent and no curve.");
-  }
-  std::erase_if(view.figures, [](const Figure& figure) { return figure.nodes.empty(); });
-}
-
 // A name that several results have gets a number.
 std::vector<NamedResult> with_unique_names(std::vector<NamedResult> results) {
   std::map<std::string, int> uses;
@@ -232,7 +209,6 @@ PageContent page_content(const std::vector<NamedResult>& given, const PageOption
   for (const Group& group : groups_of(results)) {
     const Result result = in_sweep_order(merged(group));
     View view = view_of(result, {.metrics = {}, .compares = group.members.size() > 1, .short_names = true});
-    if (result.command == "collapse") drop_exponents_of_noise(result, view);
     show_sweep(result, view);
     Section& section = page.sections.emplace_back(section_of(result, view, page.sections.size() + 1));
     // Several files may have several inputs; their manifests are on the page.

@@ -124,11 +124,9 @@ std::optional<Story> story_of(const Result& result) {
   return story;
 }
 
-std::string power_of_ten(double log10) {
-  if (log10 > -3) return significant(std::pow(10, log10), 2);
-  if (log10 < -10) return fmt::format("10^{:.0f}", log10);
-  const double power = std::floor(log10);
-  return fmt::format("{:.1f}·10^{:.0f}", std::pow(10, log10 - power), power);
+// In large type a whole exponent is enough.
+std::string headline_number(double log10) {
+  return log10 < -10 ? fmt::format("10^{:.0f}", log10) : significant(std::pow(10, log10), 2);
 }
 
 std::string samples_words(const Story& story) {
@@ -168,7 +166,7 @@ std::string title_of(const Fall& lowest, const Fall& highest) {
 std::vector<HeadlineNumber> numbers_of_story(const Story& story, const Fall& lowest, const Fall& highest) {
   std::vector<HeadlineNumber> numbers;
   const bool lost = !story.exact && lowest.float32.has_value();
-  numbers.push_back({lost ? "< 10^-6" : power_of_ten(lowest.last()),
+  numbers.push_back({lost ? "< 10^-6" : headline_number(lowest.last()),
                      fmt::format("is the share of the hidden state that still differs between tokens after {} of {}{}.",
                                  counted(static_cast<std::size_t>(lowest.n_layers()), "layer"),
                                  variant_name(lowest.variant), lost ? "; the measurement resolves no less" : "")});
@@ -185,14 +183,14 @@ std::vector<HeadlineNumber> numbers_of_story(const Story& story, const Fall& low
   } else {
     numbers.push_back({fmt::format("{} %", significant(100 * std::pow(10, lowest.last() - lowest.first()), 2)),
                        fmt::format("of its relative residual remains in {}: {} at layer {}, {} at layer {}.",
-                                   variant_name(lowest.variant), power_of_ten(lowest.first()),
-                                   lowest.log10.begin()->first, power_of_ten(lowest.last()), lowest.n_layers())});
+                                   variant_name(lowest.variant), headline_number(lowest.first()),
+                                   lowest.log10.begin()->first, headline_number(lowest.last()), lowest.n_layers())});
   }
   if (&lowest == &highest) return numbers;
   const double kept = std::pow(10, highest.last() - highest.first());
   const std::string values =
-      fmt::format("{} at layer {}, {} at layer {}", power_of_ten(highest.first()), highest.log10.begin()->first,
-                  power_of_ten(highest.last()), highest.n_layers());
+      fmt::format("{} at layer {}, {} at layer {}", headline_number(highest.first()), highest.log10.begin()->first,
+                  headline_number(highest.last()), highest.n_layers());
   numbers.push_back(
       {fmt::format("{} %", significant(100 * kept, 2)),
        fmt::format("of its relative residual is what {} retains: {}.", subject(highest.variant), values)});
@@ -210,7 +208,7 @@ std::optional<Headline> headline_of(const std::vector<NamedResult>& results) {
   }
   if (!story) return {};
   auto [lowest, highest] = std::ranges::minmax_element(story->falls, {}, [](const Fall& f) { return f.last(); });
-  // Of those that survive alike the network itself is the one to name.
+  // If several variants survive alike, the full network is named.
   constexpr double kAlike = 0.3;
   const auto full = std::ranges::find(story->falls, "full", &Fall::variant);
   if (full != story->falls.end() && full->last() > highest->last() - kAlike) highest = full;
@@ -220,7 +218,10 @@ std::optional<Headline> headline_of(const std::vector<NamedResult>& results) {
   std::vector<std::string> variants;
   for (const Fall& fall : story->falls) variants.push_back(fall.variant);
   out.figure.series = variant_series(variants);
-  for (Series& series : out.figure.series) series.title = variant_name(series.name);
+  for (Series& series : out.figure.series) {
+    series.title = variant_name(series.name);
+    series.explanation.clear();
+  }
   Curves curves = curves_of(*story);
   curves.title = story->model;
   const bool deep = lowest->last() < -30;

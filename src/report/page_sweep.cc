@@ -131,8 +131,9 @@ void add_maps(const Sweep& sweep, const std::vector<LastLayer>& layers, const Me
     heat.title = layer.variant;
     heat.x = sweep.keys[0];
     heat.y = sweep.keys[1];
-    // Of many models some collapse and some do not: only logarithms show both.
-    heat.value = metric.is_log10() ? metric.name : "log10_" + metric.name;
+    // Some models of a sweep collapse and some do not; only logarithms show both.
+    heat.value = metric.is_log10() ? metric.words : metric_info("log10_" + metric.name).words;
+    heat.logarithms = true;
     Curves curves = over_key(sweep, metric);
     curves.title = layer.variant;
     curves.series_title = sweep.keys[1];

@@ -20,7 +20,7 @@ std::string read_text(const std::filesystem::path& file) {
     fail("is a pipe or a device, expected a file; save the result first");  // it might wait or go on for ever
   }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> input(std::fopen(file.c_str(), "rb"), std::fclose);
-  if (!input) fail(std::strerror(errno));
+  if (!input) fail(errno == ENOENT ? "no such file" : std::strerror(errno));
   std::string text;
   constexpr std::size_t kPiece = 1 << 20;
   for (;;) {

@@ -23,7 +23,7 @@ struct ResultStream::Impl {
   std::filesystem::path manifest_place;  // beside a CSV file; empty: none
   std::string manifest;
 
-  // What rows of paths have: rows that are still to come cannot be asked.
+  // The columns that rows of paths have: rows that are yet to come cannot be inspected.
   static CsvColumns path_columns() {
     CsvColumns out;
     for (const Column& column : rankfall::columns()) {

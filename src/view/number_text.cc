@@ -40,6 +40,26 @@ std::string significant(double value, int digits) {
   return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));
 }
 
+std::string trimmed(double value, int digits) {
+  std::string text = significant(value, digits);
+  const std::size_t end = std::min(text.find("×"), text.size());
+  if (text.find('.') >= end) return text;
+  std::size_t keep = text.find_last_not_of('0', end - 1) + 1;
+  if (text[keep - 1] == '.') --keep;
+  text.erase(keep, end - keep);
+  constexpr std::string_view kOne = "1×";
+  const std::size_t sign = text.starts_with('-') ? 1 : 0;
+  if (std::string_view(text).substr(sign).starts_with(kOne)) text.erase(sign, kOne.size());
+  return text;
+}
+
+std::string power_of_ten(double log10_value, int digits) {
+  const double size = std::abs(log10_value);
+  if (size < 3) return significant(std::pow(10, log10_value), digits);
+  if (size < 1e3) return fmt::format("10^{:.1f}", log10_value);
+  return size < 1e9 ? fmt::format("10^{:.0f}", log10_value) : fmt::format("10^({})", significant(log10_value, 3));
+}
+
 std::string logarithm(double value, bool powers) {
   const double size = std::abs(value);
   if (size < 0.005) return "0.00";

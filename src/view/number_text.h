@@ -9,6 +9,12 @@ namespace rankfall {
 // The whole part of a number below a million is not rounded. Sums of huge numbers may be inf or nan.
 std::string significant(double value, int digits = 3);
 
+// At most `digits` significant digits without zeros at the end: 5, 0.25, 1.47781; powers of ten as above.
+std::string trimmed(double value, int digits = 6);
+
+// The number whose logarithm to base 10 this is: 0.27, 790, and outside 10^-3..10^3 the power: 10^-7.3, 10^-4301.
+std::string power_of_ten(double log10_value, int digits = 2);
+
 // A logarithm: -0.24, -20.3, -1688.6, -190123. From kWholeLogarithms on, and with `powers` from 10^5 on, with a power
 // of ten: -4.30×10^15. A column that needs powers uses them throughout. Requires a finite value.
 inline constexpr double kWholeLogarithms = 1e15;

@@ -92,11 +92,11 @@ std::vector<Series> numbered_series(const std::vector<std::string>& names) {
 
 std::vector<Series> variant_series(const std::vector<std::string>& variants) {
   static const std::map<std::string_view, std::pair<std::size_t, std::string_view>> known_variants = {
-      {"full", {0, "full: the transformer"}},
-      {"san", {1, "san: attention alone"}},
-      {"san+skip", {2, "san+skip: with skips"}},
-      {"san+mlp", {3, "san+mlp: with MLPs"}},
-      {"no-norm", {4, "no-norm: without norms"}}};
+      {"full", {0, "the transformer"}},
+      {"san", {1, "attention alone"}},
+      {"san+skip", {2, "with skips"}},
+      {"san+mlp", {3, "with MLPs"}},
+      {"no-norm", {4, "without norms"}}};
   std::vector<Series> out;
   std::size_t next = known_variants.size();
   for (const std::string& variant : variants) {
@@ -104,7 +104,8 @@ std::vector<Series> variant_series(const std::vector<std::string>& variants) {
     if (known == known_variants.end()) {
       out.push_back({variant, variant.empty() ? "value" : variant, next++});
     } else {
-      out.push_back({variant, std::string(known->second.second), known->second.first});
+      out.push_back({variant, variant, known->second.first});
+      out.back().explanation = known->second.second;
     }
   }
   // Alone among strangers: begin with the first colour.

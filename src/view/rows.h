@@ -8,7 +8,7 @@
 #include "view/view.h"
 #include <rankfall/result.h>
 
-// Rows on their way into views: groups, points, series, and words that several studies say.
+// Helpers that turn rows into views: groups, points, series, and words that several studies share.
 
 namespace rankfall {
 

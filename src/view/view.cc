@@ -48,6 +48,12 @@ std::string_view reason_words(Reason reason) {
       return "a gated MLP is not Lipschitz";
     case Reason::kSkipMayCancel:
       return "attention may cancel the skip";
+    case Reason::kHeadNorm:
+      return "queries and keys are normed";
+    case Reason::kSoftCap:
+      return "the logits are capped";
+    case Reason::kParallelMlp:
+      return "an MLP stands beside attention";
   }
   return "";
 }
@@ -80,6 +86,8 @@ std::string_view words_of(Question question) {
       return "What does it cost?";
     case Question::kAgrees:
       return "Does it agree with the paper?";
+    case Question::kReference:
+      return "Does it agree with the reference?";
     case Question::kTokens:
       return "How is the text tokenised?";
     case Question::kMachine:

@@ -10,7 +10,7 @@
 #include <rankfall/index.h>
 #include <rankfall/result.h>
 
-// What there is to show of a result, as plain data. A study makes it of its rows, so saved files show the same; the
+// A view is what a result shows, as plain data. A study makes it from its rows, so saved files show the same; the
 // terminal and the page draw it (src/render). Texts may hold anything a file held: whoever draws makes them harmless.
 
 namespace rankfall {
@@ -33,6 +33,7 @@ struct Series {
   std::string name, title;  // the name is what points say
   std::size_t number = 0;
   Look look = Look::kNumbered;
+  std::string explanation = {};  // a legend says it after the title: "attention alone"
 };
 
 struct Point {
@@ -45,7 +46,7 @@ struct Point {
   std::string note;
 };
 
-// What the band of a point is.
+// The meaning of the band about a point.
 enum class Band { kNone, kDeviation, kRange, kQuartiles, kInterval };
 
 enum class Scale {
@@ -135,8 +136,10 @@ struct Heat {
     std::optional<double> value;
   };
   std::string title, about;
-  std::string x = "block", y = "head", value = "value";
+  std::string x = "block", y = "head", value = "value";  // in words
   std::vector<Value> values;
+  bool share = false;       // of a whole: equal colours mean equal sizes in all maps of shares
+  bool logarithms = false;  // of values that have no sign, so that 0 is not the middle
   bool only_drawn = false;  // a table beside it says the same
 };
 
@@ -155,7 +158,7 @@ struct Tracks {
   Index n_blocks = 0, n_heads = 0;
 };
 
-// What is found, in a sentence about a subject.
+// A finding: a sentence about a subject.
 struct Sentence {
   std::string subject;
   Tone tone = Tone::kNeutral;
@@ -176,7 +179,7 @@ struct Figure {
   std::vector<Node> nodes;
 };
 
-// What somebody with ten seconds asks, in the order of a page.
+// The questions of a reader with ten seconds, in the order of a page.
 enum class Question {
   kCollapses,
   kSpeed,
@@ -191,6 +194,7 @@ enum class Question {
   kRecurrence,
   kTraining,
   kAgrees,
+  kReference,
   kTokens,
   kMachine,
 };
@@ -210,7 +214,7 @@ struct View {
   std::vector<std::string> notes;  // small print
 };
 
-// What a study is told when it makes its view.
+// Wishes of the caller that a study follows when it makes its view.
 struct ViewOptions {
   std::vector<std::string> metrics;  // to show first, in this order; empty: the study's choice
   bool compares = false;             // rows are of several files: models side by side come first

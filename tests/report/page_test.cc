@@ -129,7 +129,7 @@ TEST(Page, SectionsHaveOneOrderWhateverThatOfTheFiles) {
   EXPECT_EQ(order[0], "Residuals by layer");
   EXPECT_EQ(order[1], "The exact collapse");
   EXPECT_EQ(order[2], "Paths");
-  EXPECT_EQ(order.back(), "parity") << "a command without figures of its own comes last";
+  EXPECT_EQ(order.back(), "unheard_of") << "a command without figures of its own comes last";
 }
 
 TEST(Page, BothKindsOfMeanAreNamed) {
@@ -178,12 +178,12 @@ TEST(Page, AgreementSaysItsWorstDistanceAndIsNotGreenForOneDraw) {
       one.claim = "Figure 2, ALBERT";
       one.kind = kind;
       one.status = Status::kAgrees;
-      one.verdict = "worst distance 0.083, allowed 0.1";
+      one.verdict = "largest distance 0.083; the limit is 0.1";
       result.rows.push_back(one);
     }
     return page_content({{"a", result}}, {}).summary.at(0);
   };
-  EXPECT_THAT(answer("").answer, HasSubstr("Figure 2, ALBERT: agrees, worst distance 0.083, allowed 0.1."));
+  EXPECT_THAT(answer("").answer, HasSubstr("Figure 2, ALBERT: agrees, largest distance 0.083; the limit is 0.1."));
   EXPECT_EQ(answer("").tone, Tone::kGood);
   EXPECT_EQ(answer("one_draw").tone, Tone::kNeutral);
 }

@@ -80,5 +80,30 @@ TEST(DigitsText, RoundsWhatIsTooLong) {
   EXPECT_EQ(digits_text("0", 1), "0");
 }
 
+TEST(PowerOfTen, ReadsWell) {
+  EXPECT_EQ(power_of_ten(-0.24, 3), "0.575");
+  EXPECT_EQ(power_of_ten(-0.01), "0.98");
+  EXPECT_EQ(power_of_ten(0), "1.0");
+  EXPECT_EQ(power_of_ten(-20.31), "10^-20.3");
+  EXPECT_EQ(power_of_ten(-403012.9), "10^-403013");
+  EXPECT_EQ(power_of_ten(-4.5e12), "10^(-4.50×10^12)");
+}
+
+// U26: "0e+00" and "1e-06" stood beside 10^-6 in one table.
+TEST(Trimmed, HasNoZerosAtTheEndAndNoLetterE) {
+  EXPECT_EQ(trimmed(0), "0");
+  EXPECT_EQ(trimmed(-0.0), "0");
+  EXPECT_EQ(trimmed(1), "1");
+  EXPECT_EQ(trimmed(100), "100");
+  EXPECT_EQ(trimmed(-2.50), "-2.5");
+  EXPECT_EQ(trimmed(1.477811), "1.47781");
+  EXPECT_EQ(trimmed(0.1326, 4), "0.1326");
+  EXPECT_EQ(trimmed(1e-100, 1), "10^-100");
+  EXPECT_EQ(trimmed(1e-6), "10^-6");
+  EXPECT_EQ(trimmed(-1e-6), "-10^-6");
+  EXPECT_EQ(trimmed(1.5e-6), "1.5×10^-6");
+  EXPECT_EQ(trimmed(2e9, 3), "2×10^9");
+}
+
 }  // namespace
 }  // namespace rankfall

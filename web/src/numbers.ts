@@ -26,7 +26,7 @@ function scientific(mantissa: number, exponent: number, digits: number): NumberT
   // 9.96 rounds to 10: one more power.
   const carried = Math.abs(rounded) >= 10;
   const shown = significant(carried ? rounded / 10 : rounded, digits);
-  return { text: shown === "1" ? "10" : `${shown}·10`, power: withMinus(String(exponent + (carried ? 1 : 0))) };
+  return { text: shown === "1" ? "10" : `${shown}×10`, power: withMinus(String(exponent + (carried ? 1 : 0))) };
 }
 
 export function formatNumber(value: number): NumberText {
@@ -62,12 +62,12 @@ export function withPowers(text: string): string {
   return text.replace(/(^|[\s(±×<>≤≥≈])([-−]?[0-9]+(?:\.[0-9]+)?)e([-+]?)0*([0-9]+)(?=$|[\s),;:%]|\.(?:\s|$))/g, (_, before: string, mantissa: string, sign: string, power: string) => {
     if (Number(mantissa.replace("−", "-")) === 0) return `${before}0`;
     const digits = mantissa.includes(".") ? mantissa.replace(/\.?0+$/, "") : mantissa;
-    return `${before}${digits === "1" ? "" : `${withMinus(digits)}·`}10^${sign === "-" ? "-" : ""}${power}`;
+    return `${before}${digits === "1" ? "" : `${withMinus(digits)}×`}10^${sign === "-" ? "-" : ""}${power}`;
   });
 }
 
-// Plain text with its powers of ten, written 10^-77 or 1e-77, as powers.
+// Plain text with its powers, written 10^-77, 1e-77 or n^-0.5, as powers.
 export function prose(text: string): (Node | string)[] {
-  const parts = withPowers(text).split(/\b10\^([-−+]?[0-9]+(?:\.[0-9]+)?)/);
-  return parts.flatMap((part, place) => (place % 2 === 0 ? [part] : ["10", element("sup", {}, withMinus(part))]));
+  const parts = withPowers(text).split(/\b(10|n)\^([-−+]?[0-9]+(?:\.[0-9]+)?)/);
+  return parts.map((part, place) => (place % 3 === 2 ? element("sup", {}, withMinus(part)) : part));
 }

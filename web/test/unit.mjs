@@ -21,12 +21,12 @@ test("numbers have up to four digits, and powers of ten where they are small or 
     [1, "1"],
     [0.001, "0.001"],
     [0.00099996, "10^−3"],
-    [4.3e-7, "4.3·10^−7"],
-    [-1.23456e-9, "−1.235·10^−9"],
-    [3.4e12, "3.4·10^12"],
+    [4.3e-7, "4.3×10^−7"],
+    [-1.23456e-9, "−1.235×10^−9"],
+    [3.4e12, "3.4×10^12"],
     [51234.24, "51234"],
-    [123456.7, "1.235·10^5"],
-    [5e-324, "5·10^−324"],
+    [123456.7, "1.235×10^5"],
+    [5e-324, "5×10^−324"],
   ];
   for (const [value, expected] of cases) assert.equal(written(formatNumber(value)), expected, String(value));
 });
@@ -35,11 +35,11 @@ test("logarithms are shown as the numbers they stand for", () => {
   const cases = [
     [0, "1"],
     [-0.2, "0.631"],
-    [-3.2, "6.3·10^−4"],
+    [-3.2, "6.3×10^−4"],
     [-3.0001, "10^−3"],
-    [-77.5, "3.2·10^−78"],
+    [-77.5, "3.2×10^−78"],
     [-51234.2, "10^−51234.2"],
-    [5.5, "3.2·10^5"],
+    [5.5, "3.2×10^5"],
   ];
   for (const [value, expected] of cases) assert.equal(written(formatLog10(value)), expected, String(value));
   assert.equal(written(formatValue(null, "log10")), "–");
@@ -48,10 +48,10 @@ test("logarithms are shown as the numbers they stand for", () => {
 
 test("numbers in sentences have the style of the page, names are left alone", () => {
   const cases = [
-    ["worst distance 1.5e-05, allowed 2e-05", "worst distance 1.5·10^-5, allowed 2·10^-5"],
+    ["largest distance 1.5e-05, limit 2e-05", "largest distance 1.5×10^-5, limit 2×10^-5"],
     ["below 1e-6.", "below 10^-6."],
-    ["(7.0e-07)", "(7·10^-7)"],
-    ["2.33e+13 paths", "2.33·10^13 paths"],
+    ["(7.0e-07)", "(7×10^-7)"],
+    ["2.33e+13 paths", "2.33×10^13 paths"],
     ["differ by 0e+00 at most", "differ by 0 at most"],
     ["san:std=1e-3,dim=4", "san:std=1e-3,dim=4"],
     ["run-1e5/model", "run-1e5/model"],

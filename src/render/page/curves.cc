@@ -6,87 +6,34 @@
 
 #include <fmt/format.h>
 
+#include "render/page/axis_labels.h"
 #include "render/page/chart.h"
+#include "render/page/curve_labels.h"
 
 namespace rankfall {
 namespace {
 
-using Kind = PageColumn::Kind;
-
-// Half an ulp of 1: a relative residual below it is lost when it is added to the mean.
-const double kFloat32Floor = -24 * std::log10(2.0), kFloat64Floor = -53 * std::log10(2.0);
+using ColumnKind = PageColumn::Kind;
 
 bool is_boxes(const Curves& chart) { return chart.band == Band::kQuartiles && chart.error_bars; }
-
-std::vector<ChartFloor> floors_of(std::pair<double, double> domain) {
-  std::vector<ChartFloor> floors;
-  if (domain.first < kFloat32Floor) {
-    floors.push_back({std::max(domain.first, kFloat64Floor), kFloat32Floor, "below float32"});
-  }
-  if (domain.first < kFloat64Floor) floors.push_back({domain.first, kFloat64Floor, "below float64"});
-  return floors;
-}
-
-// Whether a curve passes where the name of a floor would stand: in the right third, below the floor's upper edge.
-bool crosses_name(const Curves& chart, const ChartFloor& floor, const LineChart& lines) {
-  constexpr double kLine = 24, kShare = 0.62;  // pixels; of the width
-  const auto place = [&](double value) { return pixels_from_top(value, *lines.y.domain, lines.y.scale, lines.height); };
-  const double top = place(floor.high) - 4, bottom = top + kLine;
-  SharedRange x;
-  for (const Point& point : chart.points) x.add(point.x);
-  std::map<std::string_view, std::map<double, double>> curves;
-  for (const Point& point : chart.points) {
-    if (point.value) curves[point.series][point.x] = place(*point.value);
-  }
-  for (const auto& [series, curve] : curves) {
-    const std::pair<const double, double>* before = nullptr;
-    for (const auto& here : curve) {
-      for (int step = 0; before && step <= 16; ++step) {
-        const double share = step / 16.0, at = before->first + share * (here.first - before->first);
-        const double y = before->second + share * (here.second - before->second);
-        if (at - x.low >= kShare * (x.high - x.low) && y >= top && y <= bottom) return true;
-      }
-      before = &here;
-    }
-  }
-  return false;
-}
-
-// The name of each series where its curve ends.
-std::vector<EndLabel> end_labels(const Curves& chart, const std::vector<DrawnSeries>& series, const LineChart& lines) {
-  std::vector<EndLabel> labels;
-  for (const DrawnSeries& one : series) {
-    const Point* last = nullptr;
-    for (const Point& point : chart.points) {
-      const bool first_source = chart.sources.empty() || point.source == chart.sources.front();
-      if (point.series != one.name || !point.value || !first_source) continue;
-      if (!last || point.x >= last->x) last = &point;
-    }
-    if (!last) continue;
-    labels.push_back(
-        {one.title, one.colour, pixels_from_top(*last->value, *lines.y.domain, lines.y.scale, lines.height)});
-  }
-  spread(labels, lines.height);
-  return labels;
-}
 
 Dataset points_of(const Curves& chart) {
   const bool sources = !chart.sources.empty();
   const bool bands = std::ranges::any_of(chart.points, [](const Point& p) { return p.low.has_value(); });
   const bool counts = std::ranges::any_of(chart.points, [](const Point& p) { return p.n.has_value(); });
   const bool notes = std::ranges::any_of(chart.points, [](const Point& p) { return !p.note.empty(); });
-  const Kind value = chart.scale == Scale::kLog10 ? Kind::kLog10 : Kind::kNumber;
+  const ColumnKind value = chart.scale == Scale::kLog10 ? ColumnKind::kLog10 : ColumnKind::kNumber;
   Dataset data;
   data.title = chart.title.empty() ? chart.y : chart.title;
-  data.columns = {{"series", chart.series_title, Kind::kText},
-                  {"source", sources ? chart.source_title : "", Kind::kText},
-                  {"x", chart.x, Kind::kNumber},
+  data.columns = {{"series", chart.series_title, ColumnKind::kText},
+                  {"source", sources ? chart.source_title : "", ColumnKind::kText},
+                  {"x", chart.x, ColumnKind::kNumber},
                   {"value", chart.y, value},
                   {"low", bands ? "from" : "", value},
                   {"high", bands ? "to" : "", value},
-                  {"low_log", "", Kind::kNumber},
-                  {"n", counts ? "n" : "", Kind::kNumber},
-                  {"note", notes ? "note" : "", Kind::kText}};
+                  {"low_log", "", ColumnKind::kNumber},
+                  {"n", counts ? "n" : "", ColumnKind::kNumber},
+                  {"note", notes ? "note" : "", ColumnKind::kText}};
   for (const Point& p : chart.points) {
     // A band that reaches zero has no place on a logarithmic scale: it begins at the value there.
     const auto low_log = p.low && *p.low > 0 ? p.low : p.low ? p.value : std::nullopt;
@@ -100,7 +47,7 @@ std::vector<TooltipField> tooltip_of(const Dataset& data) {
   std::vector<TooltipField> fields;
   for (const PageColumn& column : data.columns) {
     if (column.title.empty()) continue;
-    fields.push_back({column.name, column.kind == Kind::kNumber || column.kind == Kind::kLog10});
+    fields.push_back({column.name, column.kind == ColumnKind::kNumber || column.kind == ColumnKind::kLog10});
   }
   return fields;
 }
@@ -216,6 +163,14 @@ void add_views_of_logarithms(const Curves& chart, const std::vector<DrawnSeries>
                              LineChart lines, Panel& panel) {
   const auto finish = [&](LineChart& view) {
     if (chart.precisions && view.y.domain) view.floors = floors_of(*view.y.domain);
+    // Less than the height of its name cannot be named.
+    constexpr double kLeastHeight = 16;
+    std::erase_if(view.floors, [&](const ChartFloor& floor) {
+      const auto place = [&](double value) {
+        return pixels_from_top(value, *view.y.domain, view.y.scale, view.height);
+      };
+      return place(floor.low) - place(floor.high) < kLeastHeight;
+    });
     for (ChartFloor& floor : view.floors) floor.left = crosses_name(chart, floor, view);
     // The curves of these arithmetics run along the floors and would cross the names.
     if (chart.sources.size() > 1) {
@@ -249,53 +204,6 @@ void add_views_of_logarithms(const Curves& chart, const std::vector<DrawnSeries>
   deep.y.domain = {{1.3 * range.low, std::max(range.high, 0.0) + 0.5}};
   finish(deep);
   panel.views.insert(panel.views.begin(), {"log of the exponent", line_spec(deep)});
-}
-
-// The name of each series at its highest point, where it does not cover another name. Laid out for a page of usual
-// width.
-std::vector<PointLabel> peak_labels(const Curves& chart, const std::vector<DrawnSeries>& series,
-                                    const LineChart& lines) {
-  constexpr double kWidth = 1000, kLetter = 7, kLine = 15;
-  struct Box {
-    double left, right, top, bottom;
-    bool overlaps(const Box& other) const {
-      return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
-    }
-  };
-  struct Place {
-    double dx, dy;
-    const char* align;
-  };
-  constexpr std::array<Place, 5> kPlaces = {
-      {{0, -12, "center"}, {-9, -3, "right"}, {9, -3, "left"}, {-9, -16, "right"}, {0, -26, "center"}}};
-  const std::string source = chart.sources.empty() ? "" : chart.sources.front();
-  SharedRange x;
-  for (const Point& point : chart.points) x.add(std::log(point.x));
-  std::vector<Box> taken;
-  std::vector<PointLabel> labels;
-  for (const DrawnSeries& one : series) {
-    const Point* peak = nullptr;
-    for (const Point& point : chart.points) {
-      if (point.series != one.name || !point.value || point.source != source) continue;
-      if (!peak || *point.value > *peak->value) peak = &point;
-    }
-    if (!peak || !(x.high > x.low)) continue;
-    const double at = kWidth * (std::log(peak->x) - x.low) / (x.high - x.low);
-    const double top = pixels_from_top(*peak->value, *lines.y.domain, lines.y.scale, lines.height);
-    const double width = kLetter * static_cast<double>(one.name.size());
-    for (const Place& place : kPlaces) {
-      const std::string_view align = place.align;
-      const double left = at + place.dx - (align == "center" ? width / 2 : align == "right" ? width : 0);
-      const Box box{left, left + width, top + place.dy - kLine / 2, top + place.dy + kLine / 2};
-      if (left < 0 || box.right > kWidth ||
-          std::ranges::any_of(taken, [&](const Box& other) { return box.overlaps(other); }))
-        continue;
-      taken.push_back(box);
-      labels.push_back({one.name, source, one.colour, peak->x, place.dx, place.dy, place.align});
-      break;
-    }
-  }
-  return labels;
 }
 
 void add_boxes(const Curves& chart, const std::vector<DrawnSeries>& series, const SharedRange& range, Panel& panel) {
@@ -335,7 +243,7 @@ void add_boxes(const Curves& chart, const std::vector<DrawnSeries>& series, cons
 Panel panel_of(const Curves& given, const std::vector<DrawnSeries>& series, const SharedRange& range) {
   const Curves chart = drawable(given, series);
   Panel panel;
-  panel.title = in_words(chart.title);
+  panel.title = chart.title;
   panel.description = fmt::format("{}{} over {}, one {} for each {}; the table has the values.", chart.y,
                                   chart.title.empty() ? "" : " of " + panel.title, chart.x,
                                   chart.stacked     ? "bar"

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "render/page/coincidence.h"
 #include "render/page/panels.h"
 #include <rankfall/version.h>
 

@@ -38,7 +38,7 @@ struct DrawnSeries {
   double width = 1.75;        // of a line
   bool is_covered = false;    // by another curve at the same place
 };
-// Those of which a panel of the figure has something to draw.
+// The series that some panel of the figure draws.
 std::vector<DrawnSeries> drawn_series(const Figure& figure);
 
 struct Panel {
@@ -53,7 +53,7 @@ struct Panel {
 // Logarithms below this are drawn by the logarithm of the exponent.
 inline constexpr double kDeepest = -30;
 
-// What the panels of a figure have in common, so that they can be compared: the range of their values.
+// The range of values that all panels of a figure share, so that they can be compared.
 struct SharedRange {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   bool positive = true;
@@ -75,12 +75,6 @@ Panel panel_of(const Heat& heat, const SharedColours& colours);
 Panel panel_of(const Heat& heat);
 Panel panel_of(const Tracks& tracks, const std::vector<DrawnSeries>& series);
 std::vector<Panel> panels_of(const Figure& figure);
-
-// Which curves cannot be told apart, a sentence for each pair that no other sentence implies.
-std::vector<std::string> coincidences(const Figure& figure);
-
-// The registry's words for a metric; any other text as it is.
-std::string in_words(const std::string& title);
 
 Dataset dataset_of(const Table& table);
 

@@ -10,6 +10,7 @@
 
 #include "render/terminal/curve_grid.h"
 #include "render/terminal/screen.h"
+#include "view/number_text.h"
 
 namespace rankfall {
 namespace {
@@ -29,7 +30,7 @@ class Canvas {
   Canvas(int rows, int columns)
       : columns_(columns), cells_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns)) {}
 
-  // What stands there now.
+  // The character at this place.
   std::string_view put(int row, int column, std::string_view sign) {
     if (column < 0 || column >= columns_) return "";
     std::string_view& cell = cells_[index(row, column)];
@@ -115,12 +116,12 @@ PlotScale linear_scale(double low, double high) {
   constexpr std::size_t kMostLabels = 12;
   for (double value = std::ceil(low / step - 1e-9) * step;
        value <= high + 1e-9 * step && scale.labels.size() < kMostLabels; value += step) {
-    scale.labels.push_back({value, fmt::format("{:.4g}", std::abs(value) < 1e-9 * step ? 0 : value)});
+    scale.labels.push_back({value, trimmed(std::abs(value) < 1e-9 * step ? 0 : value, 4)});
   }
   return scale;
 }
 
-// Where arithmetic ends, across a plot of logarithms that goes deeper.
+// Lines across a plot of logarithms where float32 and float64 end, if it goes deeper.
 std::vector<PlotScale::Mark> precision_lines(double lowest) {
   std::vector<PlotScale::Mark> lines;
   for (const auto& [epsilon, name] :
@@ -204,7 +205,7 @@ std::string plot_of(const Curves& curves, const CurveGrid& grid, const Screen& s
   }
 
   std::vector<std::string> labels(kRows);
-  for (const auto& [value, text] : scale.labels) labels[static_cast<std::size_t>(row_of(value))] = text;
+  for (const auto& [value, text] : scale.labels) labels[static_cast<std::size_t>(row_of(value))] = screen.text(text);
   const Painter& paint = screen.paint;
   const std::string bar = options.unicode ? "│" : "|";
   std::string out;
@@ -212,8 +213,8 @@ std::string plot_of(const Curves& curves, const CurveGrid& grid, const Screen& s
     out += paint(Colour::kDim, fit(labels[static_cast<std::size_t>(r)], kLabel, Align::kRight) + " " + bar) +
            canvas.line(r) + '\n';
   }
-  const std::string begin = fmt::format("{:g}", first);
-  const std::string last = fmt::format("{} {:g}", screen.text(curves.x), grid.xs.back());
+  const std::string begin = screen.text(trimmed(first));
+  const std::string last = fmt::format("{} {}", screen.text(curves.x), screen.text(trimmed(grid.xs.back())));
   out += paint(Colour::kDim,
                std::string(kLabel + 2, ' ') + fit(begin, columns - display_width(last), Align::kLeft) + last) +
          '\n';

@@ -60,7 +60,7 @@ std::string floor_text(double value) { return "~" + significant(value, std::abs(
 
 // Layers and lengths are whole numbers.
 std::string x_text(double x) {
-  return x == std::floor(x) && std::abs(x) < 1e15 ? fmt::format("{:.0f}", x) : fmt::format("{:g}", x);
+  return x == std::floor(x) && std::abs(x) < 1e15 ? fmt::format("{:.0f}", x) : trimmed(x);
 }
 
 bool at_floor(const Point* point) { return point && point->value && point->status == Status::kRoundingFloor; }
@@ -102,7 +102,7 @@ class CurvesWriter {
 
   void write() {
     std::vector<std::string> labels;
-    for (const double x : grid_.xs) labels.push_back(x_text(x));
+    for (const double x : grid_.xs) labels.push_back(screen_.text(x_text(x)));
     std::string unit = labelled(screen_.text(curves_.x), labels);
     if (!curves_.labels.empty()) {
       std::vector<std::string> texts;
@@ -232,10 +232,10 @@ void draw_small(const CurveGrid& grid, Screen& screen) {
       const auto place = static_cast<std::size_t>(std::lround(8 * level));
       bars += screen.options.unicode ? kLevels.at(place) : kAsciiLevels.at(place);
     }
-    screen.line(fmt::format("{}  {:g} {}{}{} {:g}",
-                            fit(screen.text(grid.names[s]), name_width, Align::kLeft, screen.options.unicode),
-                            values.front().first, screen.options.unicode ? "▕" : "|", screen.paint(Colour::kBar, bars),
-                            screen.options.unicode ? "▏" : "|", values.back().first));
+    screen.line(fmt::format(
+        "{}  {} {}{}{} {}", fit(screen.text(grid.names[s]), name_width, Align::kLeft, screen.options.unicode),
+        screen.text(x_text(values.front().first)), screen.options.unicode ? "▕" : "|", screen.paint(Colour::kBar, bars),
+        screen.options.unicode ? "▏" : "|", screen.text(x_text(values.back().first))));
   }
 }
 
@@ -251,7 +251,10 @@ void draw(const Curves& curves, const std::vector<Series>& series, Screen& scree
   } else if (!curves.only_drawn) {
     CurvesWriter(curves, grid, screen).write();
   }
-  if (screen.options.plot) screen.out += '\n' + plot_of(curves, grid, screen);
+  if (screen.options.plot) {
+    screen.out += '\n' + plot_of(curves, grid, screen);
+    screen.has_plot = true;
+  }
   screen.out += '\n';
 }
 

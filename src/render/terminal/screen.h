@@ -35,10 +35,11 @@ struct Screen {
   Painter paint;
   std::string out;
   std::set<Status> marks;
+  bool has_plot = false;
 };
 
 Colour colour_of(Tone tone);
-// What each mark that was used means.
+// Explains each mark that was used.
 std::vector<std::string> legend(const std::set<Status>& marks);
 
 void draw(const Curves& curves, const std::vector<Series>& series, Screen& screen);

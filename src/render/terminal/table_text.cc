@@ -13,7 +13,7 @@ namespace {
 
 using Kind = TableColumn::Kind;
 
-constexpr int kGap = 2;
+constexpr int kColumnGap = 2;
 constexpr int kMinText = 8;  // a column of text is not cut below this
 constexpr int kMostText = 40;
 constexpr int kBar = 10;
@@ -30,7 +30,7 @@ std::string number_text(const Number& number, const TableColumn& column, const S
   return screen.text(text);
 }
 
-// What stands beside a number: its range, what is said of it.
+// The text beside a number: its range and its note.
 std::string beside_number(const Number& number, const TableColumn& column, const Screen& screen) {
   std::string text;
   if (number.low && number.high) {
@@ -85,18 +85,22 @@ class GridWriter {
 
   void write() {
     if (columns_.empty() && prose_) piece(0, 0);
+    // In a narrow column of its own prose would be many short lines: below its row it has the whole width.
+    constexpr int kLeastProse = 32;
+    const int all = width_of(true, 0, columns_.size()) + width_of(false, 0, columns_.size());
+    below_ = prose_ && !columns_.empty() && screen_.options.width - all < kLeastProse && screen_.options.width < 80;
     squeeze();
     const int labels = width_of(true, 0, columns_.size());
     for (std::size_t first = 0; first < columns_.size();) {
       std::size_t last = first;
       for (int used = labels; last < columns_.size();) {
-        const std::size_t end = end_of_unit(last, room() - labels + kGap);
+        const std::size_t end = end_of_unit(last, room() - labels + kColumnGap);
         const int more = width_of(false, last, end + 1);
-        if (last > first && used + more - kGap > room()) break;
+        if (last > first && used + more - kColumnGap > room()) break;
         used += more;
         last = end + 1;
       }
-      // What is left may be labels only: they were shown.
+      // If only labels remain, they have been shown already.
       const bool any = first == 0 || width_of(false, first, last) > 0;
       if (any) piece(first, last);
       first = last;
@@ -149,14 +153,14 @@ class GridWriter {
 
   int room() const {
     const int prose = screen_.options.width < 80 ? 24 : 30;  // at least, beside the columns
-    return prose_ ? std::max(20, screen_.options.width - prose) : screen_.options.width;
+    return prose_ && !below_ ? std::max(20, screen_.options.width - prose) : screen_.options.width;
   }
 
-  // Of labels, or of the others, among these columns.
+  // The width of the labels, or of all other columns, in this range.
   int width_of(bool labels, std::size_t first, std::size_t last) const {
     int width = 0;
     for (std::size_t c = first; c < last; ++c) {
-      if (columns_[c].is_label == labels) width += columns_[c].width + kGap;
+      if (columns_[c].is_label == labels) width += columns_[c].width + kColumnGap;
     }
     return width;
   }
@@ -174,14 +178,14 @@ class GridWriter {
 
   // Cuts the widest texts until the table fits; where it will be in pieces, until the labels leave room for others.
   void squeeze() {
-    int least = -kGap;
+    int least = -kColumnGap;
     for (const TextColumn& column : columns_) {
-      least += kGap + (column.left && !column.dim ? std::min(column.width, kMinText) : column.width);
+      least += kColumnGap + (column.left && !column.dim ? std::min(column.width, kMinText) : column.width);
     }
     const bool in_pieces = table_.n_labels > 0 && least > room();
     const auto total = [&] {
       const int labels = width_of(true, 0, columns_.size());
-      return labels + (in_pieces ? room() / 2 : width_of(false, 0, columns_.size()) - kGap);
+      return labels + (in_pieces ? room() / 2 : width_of(false, 0, columns_.size()) - kColumnGap);
     };
     while (total() > room()) {
       TextColumn* widest = nullptr;
@@ -210,15 +214,16 @@ class GridWriter {
     groups(columns);
     std::string heading = cells_of(
         columns, [](const TextColumn& column) { return column.name; }, true, Tone::kNeutral);
-    if (with_prose) {
+    if (with_prose && !below_) {
       const std::string& title = table_.columns[*prose_].title;
       if (!title.empty())
-        heading += (heading.empty() ? "" : std::string(kGap, ' ')) + screen_.paint(Colour::kBold, screen_.text(title));
+        heading +=
+            (heading.empty() ? "" : std::string(kColumnGap, ' ')) + screen_.paint(Colour::kBold, screen_.text(title));
     }
     const bool any_heading = std::ranges::any_of(table_.columns, [](const TableColumn& c) { return !c.title.empty(); });
     if (any_heading) screen_.line(heading);
     int used = 0;
-    for (const TextColumn* column : columns) used += column->width + kGap;
+    for (const TextColumn* column : columns) used += column->width + kColumnGap;
     for (std::size_t r = 0; r < n_rows_; ++r) {
       const Tone tone = with_prose ? tone_of(table_.rows[r][*prose_]) : Tone::kNeutral;
       std::string text = cells_of(
@@ -228,9 +233,17 @@ class GridWriter {
         continue;
       }
       const std::string prose = cell_text(table_.rows[r][*prose_], table_.columns[*prose_], screen_);
+      if (below_) {
+        screen_.line(text);
+        constexpr int kIndent = 4;
+        for (const auto& part : wrap(prose, screen_.options.width - kIndent, screen_.options.unicode)) {
+          screen_.line(std::string(kIndent, ' ') + part);
+        }
+        continue;
+      }
       for (const auto& part : wrap(prose, std::max(20, screen_.options.width - used), screen_.options.unicode)) {
-        screen_.line(text + (used > 0 ? std::string(kGap, ' ') : "") + part);
-        text.assign(static_cast<std::size_t>(std::max(0, used - kGap)), ' ');
+        screen_.line(text + (used > 0 ? std::string(kColumnGap, ' ') : "") + part);
+        text.assign(static_cast<std::size_t>(std::max(0, used - kColumnGap)), ' ');
       }
     }
     screen_.out += '\n';
@@ -244,14 +257,14 @@ class GridWriter {
     for (const TextColumn* column : columns) {
       const int width = std::min(column->width, screen_.options.width - used);
       if (width <= 0) break;
-      if (used > 0) line += std::string(kGap, ' ');
+      if (used > 0) line += std::string(kColumnGap, ' ');
       const Colour colour = heading                                          ? Colour::kBold
                             : tone != Tone::kNeutral && column == columns[0] ? colour_of(tone)
                             : column->dim                                    ? Colour::kDim
                                                                              : Colour::kPlain;
       line += screen_.paint(
           colour, fit(text_of(*column), width, column->left ? Align::kLeft : Align::kRight, screen_.options.unicode));
-      used += width + kGap;
+      used += width + kColumnGap;
     }
     return line;
   }
@@ -268,7 +281,7 @@ class GridWriter {
                     screen_.options.unicode);
       }
       before = column->group;
-      used += column->width + kGap;
+      used += column->width + kColumnGap;
     }
     if (!line.empty()) screen_.line(screen_.paint(Colour::kBold, line));
   }
@@ -278,6 +291,7 @@ class GridWriter {
   Screen& screen_;
   std::vector<TextColumn> columns_;
   std::optional<std::size_t> prose_;
+  bool below_ = false;  // whether prose stands below its row
 };
 
 // Labels, and below them what is said, a paragraph each.
@@ -325,11 +339,11 @@ void draw_running(const Table& table, std::size_t n_rows, Screen& screen) {
     }
     const std::string first = text(1), second = text(2);
     const int width = std::min(std::max(display_width(first), display_width(second)), screen.options.width);
-    if (used > 0 && used + kGap + width > screen.options.width) flush();
+    if (used > 0 && used + kColumnGap + width > screen.options.width) flush();
     if (used > 0) {
-      above += std::string(kGap, ' ');
-      below += std::string(kGap, ' ');
-      used += kGap;
+      above += std::string(kColumnGap, ' ');
+      below += std::string(kColumnGap, ' ');
+      used += kColumnGap;
     }
     above += fit(first, width, Align::kLeft, screen.options.unicode);
     below += fit(second, width, Align::kLeft, screen.options.unicode);

@@ -46,6 +46,9 @@ std::string terminal_text(const View& view, const TableOptions& given) {
       }
     }
   }
+  if (options.plot && !screen.has_plot) {
+    screen.paragraph("Nothing to plot: this result has no curves.", Colour::kDim);
+  }
   for (const std::string& line : legend(screen.marks)) screen.paragraph(line, Colour::kDim);
   for (const std::string& note : view.notes) screen.paragraph(note, Colour::kDim);
   return std::move(screen.out);
