@@ -18,7 +18,7 @@ void bm_attention(benchmark::State& state) {
   const auto& layer = loader.load(0);
   const Matrix<float> q = Matrix<float>::Random(n, 64), k = Matrix<float>::Random(n, 64),
                       v = Matrix<float>::Random(n, 64);
-  const HeadScores<float> scores(std::get<Attention>(layer.layer->f), layer, q, k, {}, {});
+  const HeadScores<float> scores(*layer.layer->attention(), layer, q, k, {}, {});
   for (auto _ : state) {
     Matrix<float> out(kQueryRows, 64);
     if (tiled) {

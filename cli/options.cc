@@ -101,6 +101,23 @@ void add_threads_option(CLI::App& app) {
       ->default_str("all cores");
 }
 
+CLI::Option* add_special_tokens_option(CLI::App& app, InputOptions& options) {
+  return app
+      .add_option_function<std::string>(
+          "--special-tokens",
+          [&options](const std::string& name) {
+            options.special_tokens = name == "none"  ? SpecialTokens::kNone
+                                     : name == "bos" ? SpecialTokens::kBos
+                                                     : SpecialTokens::kAsStored;
+          },
+          "special tokens around each text: as-stored (as the tokenizer's files say), none, or bos (only the token "
+          "that "
+          "begins a text)")
+      ->check(one_of({"as-stored", "none", "bos"}))
+      ->default_str("as-stored")
+      ->group("Input");
+}
+
 void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text) {
   app.add_flag("--paragraphs", options.paragraphs, "with --text: one sample per paragraph instead of per line")
       ->needs(text)
@@ -118,6 +135,7 @@ void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text) {
                  "directory with the tokenizer, or with the image preprocessing (default: the model's own)")
       ->type_name("DIR")
       ->group("Input");
+  add_special_tokens_option(app, options)->needs(text);
 }
 
 void add_input_options(CLI::App& app, InputOptions& options) {

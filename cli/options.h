@@ -42,6 +42,7 @@ void add_threads_option(CLI::App& app);
 void add_input_options(CLI::App& app, InputOptions& options);
 
 // Those of them that go with --text.
+CLI::Option* add_special_tokens_option(CLI::App& app, InputOptions& options);
 void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text);
 
 // --seed.

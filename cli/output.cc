@@ -98,7 +98,7 @@ bool is_of_a_model(const std::filesystem::path& file) {
          std::ranges::any_of(kEndings, [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-// The same file, whatever the names: links lead to it, too.
+// Whether two paths name one file, also through links.
 bool is_same(const std::filesystem::path& a, const std::filesystem::path& b) {
   std::error_code error;
   return std::filesystem::equivalent(a, b, error) && !error;
@@ -200,6 +200,7 @@ void write_result(const Result& result, const OutputOptions& options, TableOptio
   }
   if (!has_file(options) && format != Format::kTable) {
     const Result chosen = at_level(result, row_level(options));
+    if (options.plot) print_notes({"--plot draws below tables only; --format table has them"});
     print_stdout(format == Format::kCsv ? to_csv(chosen) : to_json(chosen));
     return;
   }

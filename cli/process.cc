@@ -10,11 +10,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/program_output.h"
 #include <rankfall/error.h>
 
 namespace rankfall::cli {
@@ -94,29 +94,8 @@ std::string no_training_program() {
 std::string training_output(const std::string& argument) {
   const auto program = training_program();
   if (!program) return "";
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
-  // Not fork(), before which OpenBLAS waits for its threads, which may wait for memory.
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::string name = program->string();
-  std::string word = argument;
-  const std::array<char*, 3> words = {name.data(), word.data(), nullptr};
-  pid_t child = 0;
-  if (posix_spawn(&child, name.c_str(), &actions, nullptr, words.data(), environ) != 0) child = -1;
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string out;
-  std::array<char, 4096> buffer{};
-  for (ssize_t n = 0; child > 0 && (n = read(ends[0], buffer.data(), buffer.size())) > 0;) {
-    out.append(buffer.data(), static_cast<std::size_t>(n));
-  }
-  close(ends[0]);
-  int status = 0;
-  if (child > 0) waitpid(child, &status, 0);
-  return status == 0 ? out : "";
+  const ProgramOutput output = program_output({program->string(), argument}, true);
+  return output.not_started == 0 && output.exit_code == 0 ? output.text : "";
 }
 
 int run_self(const std::vector<std::string>& arguments, const std::function<void(double seconds)>& waiting) {

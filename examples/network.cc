@@ -8,8 +8,9 @@ int main() {
   rankfall::Network network = rankfall::open_model("bert-tiny@init", 0).network;
   for (rankfall::SubLayer& layer : network.layers) {
     layer.skip = 0.5;  // a network of one's own: every skip connection halved
-    const bool is_attention = std::holds_alternative<rankfall::Attention>(layer.f);
+    const bool is_attention = layer.attention() != nullptr;
     std::printf("block %ld: y = %s%.1f x + %s(%sx)%s\n", static_cast<long>(layer.block), layer.post ? "norm(" : "",
-                layer.skip, is_attention ? "attention" : "mlp", layer.pre ? "norm " : "", layer.post ? ")" : "");
+                layer.skip, is_attention ? "attention" : "mlp", layer.branches[0].in ? "norm " : "",
+                layer.post ? ")" : "");
   }
 }

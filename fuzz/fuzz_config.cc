@@ -1,11 +1,13 @@
 // network_from_config on any bytes: it throws Error (kInput), or it gives a network whose parts fit together, and whose
 // variants do.
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 #include "engine/input_map.h"
 #include "engine/layer_weights.h"
+#include "engine/position_tables.h"
 #include "fuzz_check.h"
 #include <rankfall/error.h>
 #include <rankfall/model.h>
@@ -29,8 +31,11 @@ void check_slices(const Network& network, const std::vector<TensorSlice>& slices
   for (const TensorSlice& slice : slices) {
     FUZZ_CHECK(slice.tensor >= 0 && slice.tensor < static_cast<int>(network.tensors.size()));
     const TensorSpec& tensor = network.tensors[static_cast<std::size_t>(slice.tensor)];
-    FUZZ_CHECK(slice.row >= 0 && slice.rows > 0 && slice.row + slice.rows <= tensor.matrix_rows());
-    FUZZ_CHECK(slice.col >= 0 && slice.cols > 0 && slice.col + slice.cols <= tensor.matrix_cols());
+    FUZZ_CHECK(slice.row >= 0 && slice.rows > 0 && slice.col >= 0 && slice.cols > 0);
+    const StoredRows rows = stored_rows(slice, tensor);
+    const Index last_run = slice.run > 0 && is_vector(tensor) ? (slice.cols - 1) / slice.run * slice.period : 0;
+    const Index width = last_run > 0 ? last_run + slice.run : slice.cols;
+    FUZZ_CHECK(rows.first + rows.count <= tensor.matrix_rows() && slice.col + width <= tensor.matrix_cols());
   }
 }
 
@@ -38,8 +43,16 @@ void check_layers(const Network& network) {
   for (const SubLayer& layer : network.layers) {
     check_slices(network, slices_of(layer));
     FUZZ_CHECK(layer.block >= 0 && layer.block < network.sizes.n_blocks);
-    const auto* attention = std::get_if<Attention>(&layer.f);
+    FUZZ_CHECK(!layer.branches.empty());
+    const Attention* attention = layer.attention();
     if (!attention) continue;
+    FUZZ_CHECK(attention->mask.window >= 0 && std::isfinite(attention->scale) && attention->soft_cap >= 0);
+    if (std::holds_alternative<RotaryPositions>(attention->positions)) {
+      const auto& rotary = std::get<RotaryPositions>(attention->positions);
+      const RotaryTable<double> table = rotary_table(3, attention->d_head, rotary);
+      FUZZ_CHECK(table.cos.allFinite() && table.sin.allFinite());
+      FUZZ_CHECK(2 * table.cos.cols() <= attention->d_head);
+    }
     FUZZ_CHECK(attention->n_heads % attention->n_kv_heads == 0);
     FUZZ_CHECK(attention->q.n_out() == attention->n_heads * attention->d_head);
     FUZZ_CHECK(attention->k.n_out() == attention->n_kv_heads * attention->d_head);

@@ -27,7 +27,7 @@ void check_attention(std::string_view text) {
     const Network with = with_attention(*network, choice);
     FUZZ_CHECK(with.layers.size() == network->layers.size());
     for (const SubLayer& layer : with.layers) {
-      const auto* attention = std::get_if<Attention>(&layer.f);
+      const rankfall::Attention* attention = layer.attention();
       if (!attention) continue;
       FUZZ_CHECK(attention->mask.causal == (network == &causal));
       const SeenKeys keys(attention->mask, 201);

@@ -30,9 +30,17 @@ inline void expect_registered(const Result& result) {
 }
 
 // What those who draw may rely on.
+// People read words: the name of a metric, alone or behind whose it is, is not a title.
+inline void expect_words(const std::string& title, const std::string& name) {
+  const auto colon = title.rfind(": ");
+  const std::string what = colon == std::string::npos ? title : title.substr(colon + 2);
+  EXPECT_FALSE(what.find_first_of("._") != std::string::npos && find_metric(what)) << name << ": " << title;
+}
+
 inline void expect_sound(const View& view, const std::string& name) {
   std::set<std::string> ids;
   for (const Figure& figure : view.figures) {
+    for (const Series& series : figure.series) expect_words(series.title, name);
     EXPECT_TRUE(ids.insert(figure.id).second) << name << ": two figures " << figure.id;
     EXPECT_EQ(figure.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos) << figure.id;
     EXPECT_FALSE(figure.title.empty()) << name << ": " << figure.id;
@@ -41,7 +49,13 @@ inline void expect_sound(const View& view, const std::string& name) {
         for (const auto& row : table->rows) EXPECT_EQ(row.size(), table->columns.size()) << name << ": " << figure.id;
         EXPECT_LE(table->n_labels, table->columns.size());
       }
+      if (const auto* heat = std::get_if<Heat>(&node)) {
+        expect_words(heat->title, name);
+        expect_words(heat->value, name);
+      }
       if (const auto* curves = std::get_if<Curves>(&node)) {
+        expect_words(curves->title, name);
+        expect_words(curves->y, name);
         for (const Point& point : curves->points) {
           EXPECT_NE(std::ranges::find(figure.series, point.series, &Series::name), figure.series.end())
               << name << ": " << figure.id << " has no series '" << point.series << "'";
@@ -66,6 +80,12 @@ inline void expect_fits_any_terminal(const Result& result, const std::string& na
   EXPECT_LE(longest, 60U) << name;
   EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); })) << name;
   EXPECT_EQ(text.find("\\u{"), std::string::npos) << name << ": a sign has no spelling in ASCII";
+  const auto is_digit = [&](std::size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+  for (std::size_t at = 1; at + 1 < text.size(); ++at) {
+    const bool scientific = text[at] == 'e' && is_digit(at - 1) && (text[at + 1] == '-' || text[at + 1] == '+') &&
+                            is_digit(at + 2) && is_digit(at + 3);
+    EXPECT_FALSE(scientific) << name << ": " << text.substr(at - 1, 20) << ": numbers have the style 10^-6";
+  }
 }
 
 // One section, in which every figure has something to see.

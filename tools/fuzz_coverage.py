@@ -59,7 +59,7 @@ def main():
     print("| target | sources | inputs | functions reached | edges reached |\n|---|---|---|---|---|")
     for name, readers in READERS.items():
         n_inputs, called, functions, reached, total = edges(targets / f"fuzz_{name}", found, name)
-        sources = ", ".join(f"`{reader.removeprefix('src/')}`" for reader in readers)
+        sources = ", ".join(f"`{reader}`" for reader in readers)
         share = f", {100 * reached / total:.0f} %" if total else ""
         print(f"| {name} | {sources} | {n_inputs} | {called} of {functions} | {reached} of {total}{share} |", flush=True)
 

@@ -18,7 +18,7 @@ struct BoundsCommand {
 void check_bounds(const Result& result) {
   std::string broken;
   for (const Row& row : violated_bounds(result)) {
-    broken += fmt::format("\n  {} {} block {}{}: {} is 10^{:.3g}", row.model, row.variant, row.layer.value_or(0),
+    broken += fmt::format("\n  {} {} block {}{}: {} is 10^{:.2f}", row.model, row.variant, row.layer.value_or(0),
                           row.head ? fmt::format(" head {}", *row.head) : "", row.metric, row.mean.value_or(0));
   }
   if (!broken.empty()) {

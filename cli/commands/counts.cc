@@ -1,4 +1,3 @@
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <string>
@@ -6,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/parse_number.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include <rankfall/error.h>
@@ -20,17 +20,11 @@ struct CountsCommand {
   OutputOptions output;
 };
 
-std::optional<Index> number_of(const std::string& text) {
-  Index value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
-}
-
 std::vector<Architecture> chosen(const std::vector<std::string>& words) {
   if (words.empty()) return published_architectures();
-  const auto layers = number_of(words[0]);
+  const auto layers = parse_number<Index>(words[0]);
   if (layers && words.size() == 2) {
-    if (const auto heads = number_of(words[1])) return {{"", *layers, *heads}};
+    if (const auto heads = parse_number<Index>(words[1])) return {{"", *layers, *heads}};
   }
   const bool is_number = layers || words[0].find_first_not_of("+-.0123456789eE") == std::string::npos;
   if (is_number) {

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -45,35 +47,48 @@ void print_list(const Lines& lines) {
   write_stdout(to_list(lines, options));
 }
 
-// Signs of the formulas; `tex` is for Markdown.
+// Signs of the formulas; `tex` is for Markdown. A formula that has one of the words `found_by` needs the explanation.
 struct Letter {
   const char *sign, *tex, *meaning;
+  std::array<const char*, 4> found_by;
 };
 constexpr Letter kLetters[] = {
-    {"X", "X", "a hidden state, one row per token; xᵢ is a row; X' is the state after the next block"},
-    {"1·mean", "1\\cdot\\text{mean}", "the mean of all rows, repeated for every token"},
-    {"res X", "\\mathrm{res} X", "the residual X − 1·mean"},
-    {"P", "P", "the attention matrix of a head"},
-    {"σ₁ ≥ σ₂ ≥ ...", "\\sigma_1 \\ge \\sigma_2 \\ge \\dots", "singular values"},
-    {"Yₖ, Y", "Y_k, Y", "the sum of all paths of length k, and of all paths"},
-    {"n, d, L, H", "n, d, L, H", "numbers of tokens, channels, layers and heads"},
-    {"R, E, s, q", "R, E, s, q",
+    {"X",
+     "X",
+     "a hidden state, one row per token; xᵢ is a row; X' is the state after the next block",
+     {"X", "x", "xᵢ"}},
+    {"1·mean", "1\\cdot\\text{mean}", "the mean of all rows, repeated for every token", {"1·mean"}},
+    {"res X", "\\mathrm{res} X", "the residual X − 1·mean", {"res"}},
+    {"P", "P", "the attention matrix of a head", {"P"}},
+    {"σ₁ ≥ σ₂ ≥ ...", "\\sigma_1 \\ge \\sigma_2 \\ge \\dots", "singular values", {"σ"}},
+    {"Yₖ, Y", "Y_k, Y", "the sum of all paths of length k, and of all paths", {"Yₖ", "Y"}},
+    {"n, d, L, H", "n, d, L, H", "numbers of tokens, channels, layers and heads", {"n", "d", "L", "H"}},
+    {"R, E, s, q",
+     "R, E, s, q",
      "in bounds: the residual of what enters attention; what logits do not have in common, and their factor; softmax "
-     "of the common part"},
-    {"W, D, M, eᵢ", "W, D, M, e_i",
-     "in bounds: W_V W_O of a head; P − 1 q^T; Σₕ Dₕ R Wₕ; exp(range of row i of E) − 1"},
+     "of the common part",
+     {"R", "E", "s", "q"}},
+    {"W, D, M, eᵢ",
+     "W, D, M, e_i",
+     "in bounds: W_V W_O of a head; P − 1 q^T; Σₕ Dₕ R Wₕ; exp(range of row i of E) − 1",
+     {"W", "D", "M", "eᵢ"}},
 };
+
+// Whether a sign stands in a formula by itself: n does in "log n", but not in "mean".
+bool stands_in(std::string_view formula, std::string_view sign) {
+  const auto is_letter = [&](std::size_t at) {
+    return at < formula.size() && std::isalpha(static_cast<unsigned char>(formula[at])) != 0;
+  };
+  for (auto at = formula.find(sign); at != std::string_view::npos; at = formula.find(sign, at + 1)) {
+    if ((at == 0 || !is_letter(at - 1)) && !is_letter(at + sign.size())) return true;
+  }
+  return false;
+}
 
 // Whether the formula of a metric has one of these signs. Those of bounds mean something else elsewhere.
 bool occurs(const Letter& letter, const MetricInfo& info) {
   if (std::string_view(letter.meaning).starts_with("in bounds") && !info.use_in("bounds")) return false;
-  std::string_view rest = letter.sign;
-  while (!rest.empty()) {
-    const std::string_view sign = rest.substr(0, rest.find_first_of(", "));
-    rest.remove_prefix(std::min(rest.size(), sign.size() + 1));
-    if (!sign.empty() && sign != "≥" && sign != "..." && info.formula.find(sign) != std::string::npos) return true;
-  }
-  return std::string_view(letter.sign) == "X" && info.formula.find('x') != std::string::npos;
+  return std::ranges::any_of(letter.found_by, [&](const char* word) { return word && stands_in(info.formula, word); });
 }
 
 bool matches(const MetricInfo& info, const std::string& word) {
@@ -111,6 +126,16 @@ std::vector<MetricPlaceholder> placeholders_of(const std::vector<MetricInfo>& me
   return used;
 }
 
+// Explains the letters of these metrics' formulas.
+void add_letters(const std::vector<MetricInfo>& metrics, Lines& lines) {
+  bool any = false;
+  for (const Letter& letter : kLetters) {
+    if (std::ranges::none_of(metrics, [&](const MetricInfo& info) { return occurs(letter, info); })) continue;
+    if (!std::exchange(any, true)) lines.push_back({"Letters", ""});
+    lines.push_back({letter.sign, letter.meaning});
+  }
+}
+
 Lines metric_lines(const std::vector<MetricInfo>& metrics) {
   Lines lines;
   std::string group;
@@ -125,8 +150,7 @@ Lines metric_lines(const std::vector<MetricInfo>& metrics) {
     for (const auto& member : one.members) names.push_back(member.name);
     lines.push_back({one.name, fmt::format("{}", fmt::join(names, ", "))});
   }
-  lines.push_back({"Letters", ""});
-  for (const Letter& letter : kLetters) lines.push_back({letter.sign, letter.meaning});
+  add_letters(metrics, lines);
   return lines;
 }
 
@@ -166,12 +190,7 @@ Lines metric_details(const MetricInfo& info) {
   lines.push_back({"group", info.group});
   if (!info.members.empty()) lines.push_back({"members", ""});
   for (const std::string& member : info.members) lines.push_back({member, about(metric_info(member))});
-  Lines letters;
-  for (const Letter& letter : kLetters) {
-    if (occurs(letter, info)) letters.push_back({letter.sign, letter.meaning});
-  }
-  if (!letters.empty()) lines.push_back({"Letters", ""});
-  lines.insert(lines.end(), letters.begin(), letters.end());
+  add_letters({info}, lines);
   return lines;
 }
 

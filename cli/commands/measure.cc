@@ -39,7 +39,7 @@ std::vector<std::string> shown_metrics(const std::vector<std::string>& asked) {
   return shown;
 }
 
-// Those that are measured only when asked for.
+// Metrics that are measured only on request.
 std::vector<MetricView> views_of(const MeasureOptions& options, bool compare) {
   const std::vector<std::string> asked = shown_metrics(options.metrics);
   std::vector<MetricView> views = {{"published.", compare, "--compare-published"},
@@ -140,8 +140,10 @@ void bind_measure(CLI::App& sub) {
                  "mean over samples: arithmetic, or of the logarithms (log), as collapse has it")
       ->check(one_of({"arithmetic", "log"}))
       ->capture_default_str();
-  sub.add_flag("--interval", command->options.intervals,
-               "also give 95 % bootstrap intervals over samples, of the relative residual and the mean cosine");
+  sub.add_flag(
+      "--interval", command->options.intervals,
+      "also give 95 % bootstrap intervals (over samples; with --seeds over seeds and their samples) of the relative "
+      "residual and the mean cosine");
   add_precision_option(sub, command->options.precision);
   sub.add_flag(
       "--compare-published", command->compare,

@@ -65,13 +65,17 @@ end
 complete -c rankfall -f -a '(__rankfall_complete)'
 )";
 
-// A person gets the page as `man` shows it. False if there is no man.
-bool show_man_page(const std::string& page) {
-  if (std::system("command -v man > /dev/null 2>&1") != 0) return false;
-  std::FILE* man = popen("man -l -", "w");
-  if (!man) return false;
+// On a terminal the page is shown by `man`: its source is not for reading. Whatever becomes of man, for instance that
+// its reader leaves early, is not an error of ours.
+void show_man_page(const std::string& page) {
+  std::FILE* man = std::system("command -v man > /dev/null 2>&1") == 0 ? popen("man -l -", "w") : nullptr;
+  if (!man) {
+    throw Error(ErrorKind::kUsage,
+                "the program man, which shows the manual, is not installed; `rankfall help COMMAND` has the same text, "
+                "and `rankfall manual > rankfall.1` writes the page to a file");
+  }
   std::fwrite(page.data(), 1, page.size(), man);
-  return pclose(man) == 0;
+  pclose(man);
 }
 
 }  // namespace
@@ -80,7 +84,11 @@ void bind_manual(CLI::App& sub) {
   sub.footer("Example:\n  rankfall manual > rankfall.1");
   sub.callback([&sub] {
     const std::string page = man_page(*sub.get_parent(), training_output("--man-sections"));
-    if (!is_terminal(STDOUT_FILENO) || !show_man_page(page)) write_stdout(page);
+    if (is_terminal(STDOUT_FILENO)) {
+      show_man_page(page);
+    } else {
+      write_stdout(page);
+    }
   });
 }
 

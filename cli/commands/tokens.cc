@@ -28,6 +28,7 @@ void bind_tokens(CLI::App& sub) {
   sub.add_option("--field", command->input.field, "lines are JSON objects that have the text in the field NAME")
       ->type_name("NAME")
       ->group("Input");
+  add_special_tokens_option(sub, command->input);
   sub.add_option("--samples", command->input.n_samples, "number of samples")
       ->check(CLI::Range(1, 1'000'000))
       ->default_str("32")

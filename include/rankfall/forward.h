@@ -12,7 +12,15 @@
 
 namespace rankfall {
 
-enum class NormPlace { kPre, kPost, kFinal };
+// Before a branch's function, behind it, behind the sub-layer's sum, behind the last block.
+enum class NormPlace { kPre, kOut, kPost, kFinal };
+
+// `layer` is the index in Network::layers, -1 for the final norm; `branch` counts within the sub-layer.
+struct NormSite {
+  Index layer = 0;
+  NormPlace place = NormPlace::kPre;
+  Index branch = 0;
+};
 
 // What an observer asks for; what nobody asks for is not formed.
 struct Needs {
@@ -25,13 +33,14 @@ struct Needs {
   bool hidden = false;
   Attention attention = Attention::kNone;
   bool values = false;
+  bool logits = false;
   bool norm_scales = false;
   bool branches = false;
 };
 
 // Watches the forward pass of one sample. Calls arrive in the order of the layers; within a layer, attention(),
-// attention_rows() and attention_measures() may come from several threads at once for different heads, or different
-// rows of one head, in any order: write to separate places. References are valid during the call only.
+// attention_rows(), attention_measures() and logits() may come from several threads at once for different heads, or
+// different rows of one head, in any order: write to separate places. References are valid during the call only.
 template <class T>
 class RANKFALL_API Observer {
  public:
@@ -50,10 +59,14 @@ class RANKFALL_API Observer {
   // Of rows first_row.. of P of one head: entropy in nats, and mass on the first token that is no padding.
   virtual void attention_measures(Index /*block*/, Index /*head*/, Index /*first_row*/,
                                   const RowVectorRef<double>& /*entropy*/, const RowVectorRef<double>& /*sink*/) {}
-  // The divisor sqrt(var + eps) (or root mean square) of each token; `layer` is the index in Network::layers.
-  virtual void norm_scales(Index /*layer*/, NormPlace /*place*/, const RowVectorRef<T>& /*scales*/) {}
-  // f(pre(x)) of the sub-layer, before `branch`, skip and post-norm.
-  virtual void branch(Index /*layer*/, const MatrixRef<T>& /*y*/) {}
+  // Of rows first_row.. of the logits of one head, positions and soft cap included: the smallest and the largest among
+  // the keys that each query sees; infinity and minus infinity where it sees none. Only where P is a softmax of logits.
+  virtual void logits(Index /*block*/, Index /*head*/, Index /*first_row*/, const RowVectorRef<double>& /*smallest*/,
+                      const RowVectorRef<double>& /*largest*/) {}
+  // The divisor sqrt(var + eps) (or root mean square) of each token; ones where the norm has no statistics.
+  virtual void norm_scales(const NormSite& /*site*/, const RowVectorRef<T>& /*scales*/) {}
+  // f(in(x)) of a branch, before the norm of its output and its scale.
+  virtual void branch(Index /*layer*/, Index /*branch*/, const MatrixRef<T>& /*y*/) {}
 };
 
 struct ForwardOptions {

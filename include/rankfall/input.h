@@ -15,6 +15,10 @@ using TokenIds = std::vector<std::int32_t>;
 // the r-th most frequent has probability proportional to 1/r; which id has which rank is drawn from the seed.
 enum class TokenLaw { kUniform, kZipf };
 
+// Which special tokens a text gets around it. kAsStored: those that the tokenizer's files ask for, or else the family's
+// own. kBos: only the token that begins a text, in front.
+enum class SpecialTokens { kAsStored, kNone, kBos };
+
 // Where samples come from: a text, one of the files of numbers (safetensors, npy or JSON: docs/formats.md), images, or
 // random numbers.
 struct InputOptions {
@@ -31,6 +35,7 @@ struct InputOptions {
   std::string field;        // not empty: lines are JSON objects, and the text is this entry of each
   bool pad = false;         // shorter texts are padded to n_tokens, or to the longest of them, instead of being skipped
   std::string tokenizer;    // directory of the tokenizer; empty: the model's own
+  SpecialTokens special_tokens = SpecialTokens::kAsStored;  // around each text
 
   std::string ids;       // token ids `input_ids`, with `attention_mask` (0: padding) and `token_type_ids` where present
   std::string features;  // real features of tokens, `features`, for networks that take them

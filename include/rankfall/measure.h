@@ -27,7 +27,8 @@ struct MeasureOptions {
   // Also the geometric means of the relative residuals over samples: rows geometric_relative_residual.NORM.
   bool geometric = false;
   // Also 95 % bootstrap intervals over samples, of relative_residual.composite and cosine.mean: rows
-  // interval_low.METRIC and interval_high.METRIC. The resamples depend on the seed alone.
+  // interval_low.METRIC and interval_high.METRIC. With several seeds also over all of them: seeds are resampled, and in
+  // each drawn seed its samples, since samples of one seed share its weights. The resamples depend on the seed alone.
   bool intervals = false;
   std::uint64_t seed = 0;
   // Seeds seed .. seed + n_seeds - 1, each with its own drawn weights and random inputs, as far as these are drawn.
@@ -44,7 +45,7 @@ struct MeasureOptions {
 // that are computed from a state whose residual is rounding, have the status kRoundingFloor.
 RANKFALL_API Result measure(std::span<const std::string> models, const MeasureOptions& options);
 
-// The same for one open model and given samples; seed, n_seeds and input of the options are not used.
+// Measures one open model on given samples; seed, n_seeds and input of the options are not used.
 RANKFALL_API Result measure(const Model& model, std::span<const Sample> samples, const MeasureOptions& options);
 
 // A metric that `measure` knows, or a group of them, with the group's members.

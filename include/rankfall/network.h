@@ -32,6 +32,7 @@ struct TensorSpec {
   std::string name;
   std::vector<Index> shape;
   Init init;
+  double offset = 0;  // what is meant is the stored tensor plus this: Gemma stores the gain 1 + w of a norm as w
 
   RANKFALL_API Index matrix_rows() const;
   RANKFALL_API Index matrix_cols() const;
@@ -39,14 +40,23 @@ struct TensorSpec {
 
 // A rectangle of a stored tensor (TensorSpec says how a tensor is a matrix). `transposed` means it is stored as [in,
 // out] where [out, in] is meant; rows, cols, row and col are always those of the stored side.
+//
+// With `run` > 0 the slice is made of runs of so many outputs, `period` stored ones from one to the next: GPT-NeoX
+// stores query, key and value of one head after the other. Outputs are rows, or the columns of a vector, which is one
+// row.
 struct TensorSlice {
   int tensor = 0;
   Index row = 0, col = 0;
   Index rows = 0, cols = 0;
   bool transposed = false;
+  Index run = 0, period = 0;
 
   bool operator==(const TensorSlice&) const = default;
 };
+
+// Outputs first .. first + count of a slice of a matrix, or of a vector. Of a slice in runs: whole runs, or outputs
+// within one.
+RANKFALL_API TensorSlice outputs_of(TensorSlice slice, bool is_vector, Index first, Index count);
 
 // y = x w^T + b, w: [out, in].
 struct Linear {
@@ -58,16 +68,17 @@ struct Linear {
 };
 
 // kLayer: y = (x - mean) / sqrt(var + eps) * gain + bias, over channels, var with 1/d.  kRms: the same without the
-// mean.
+// mean.  kAffine: x * gain + bias, which normalises nothing: LayerScale, MobileBERT's "no_norm".
 struct Norm {
-  enum class Kind { kLayer, kRms };
+  enum class Kind { kLayer, kRms, kAffine };
   Kind kind = Kind::kLayer;
   double eps = 1e-12;
   std::optional<TensorSlice> gain = {}, bias = {};
 };
 
-// kGelu is x Phi(x) with erf; kGeluTanh its tanh approximation ("gelu_new").
-enum class Activation { kIdentity, kRelu, kGelu, kGeluTanh, kSilu, kTanh };
+// kGelu is x Phi(x) with erf; kGeluTanh its tanh approximation ("gelu_new"), kGeluBloom the same with the root of 2/pi
+// cut to eight digits.
+enum class Activation { kIdentity, kRelu, kGelu, kGeluTanh, kGeluBloom, kSilu, kTanh };
 
 // Which keys a query may see, besides padding, which belongs to the sample.
 struct Mask {
@@ -137,18 +148,66 @@ struct T5Positions {
   Index max_distance = 128;
 };
 
-// Llama: channels c and c + d_head/2 of queries and keys are turned as a pair by the angle position * w_c, with
-// w_c = base^(-2c/d_head). Models stretched to longer inputs divide slow frequencies by `factor`: all of them, or, when
-// `original` > 0 ("llama3"), those that turn less than `low` times in `original` tokens, none that turn more than
-// `high` times, and in between a mixture.
-struct RotaryPositions {
-  double base = 10000;
+// How the frequencies w_c of rotary positions are changed in models that are stretched to longer inputs. n is the
+// number of tokens of the sample.
+struct LinearScaling {  // w_c / factor
   double factor = 1;
-  double original = 0;
+};
+struct DynamicScaling {  // base * (factor n / original - (factor - 1))^(m / (m - 2)) in samples longer than `original`
+  double factor = 1;
+  double original = 1;
+};
+// w_c / factor where it turns less than `low` times in `original` tokens, w_c where more than `high` times, and in
+// between a mixture by the number of turns.
+struct Llama3Scaling {
+  double factor = 1;
+  double original = 1;
   double low = 1, high = 4;
 };
+// The same with a mixture by c, between the pairs that turn `fast` and `slow` times; `truncate` takes whole ones.
+struct YarnScaling {
+  double factor = 1;
+  double original = 1;
+  double fast = 32, slow = 1;
+  bool truncate = true;
+};
+struct LongScaling {  // longrope: w_c / short_factors[c], or long_factors in samples longer than `original`
+  std::vector<double> short_factors, long_factors;
+  double original = 1;
+};
+using RotaryScaling =
+    std::variant<std::monostate, LinearScaling, DynamicScaling, Llama3Scaling, YarnScaling, LongScaling>;
 
-using Positions = std::variant<NoPositions, XlnetPositions, T5Positions, RotaryPositions>;
+// Llama: with m = `channels` (0: d_head), channels c and c + m/2 of a head's queries and keys are turned as a pair by
+// the angle position * w_c, w_c = base^(-2c/m); `interleaved`: channels 2c and 2c + 1. The others stay. Cosine and sine
+// are multiplied by `magnitude`.
+struct RotaryPositions {
+  double base = 10000;
+  Index channels = 0;
+  bool interleaved = false;
+  RotaryScaling scaling = {};
+  double magnitude = 1;
+};
+
+// ALiBi: the logit of query i and key j gets slope * (j - i), after scaling or (Falcon) before it. Slopes are powers of
+// 2^(-8/m), m the largest power of two among n_heads, and for the other heads every other one of 2m heads; head h of an
+// attention has that of `first` + h.
+struct AlibiPositions {
+  Index n_heads = 1;
+  Index first = 0;
+  bool before_scale = false;
+
+  RANKFALL_API double slope(Index head) const;
+};
+
+using Positions = std::variant<NoPositions, XlnetPositions, T5Positions, RotaryPositions, AlibiPositions>;
+
+// Queries or keys are normed before positions act on them: each head's channels, with one gain for all heads, or the
+// whole width.
+struct HeadNorm {
+  Norm norm;
+  bool per_head = true;
+};
 
 // Multi-head attention; head h reads outputs h * d_head .. of q and, with g = h * n_kv_heads / n_heads, g * d_head ..
 // of k, v. Its output is the heads' P V side by side through o.
@@ -159,6 +218,8 @@ struct Attention {
   Positions positions;
   Mask mask;
   AttentionWeights weights;
+  std::optional<HeadNorm> q_norm = {}, k_norm = {};
+  double soft_cap = 0;  // c > 0: logits z, positions included, become c tanh(z / c)
 };
 
 // down(act(up(x))), or with a gate down(act(gate(x)) * up(x)).
@@ -175,21 +236,44 @@ struct Elementwise {
 
 using Function = std::variant<Attention, Mlp, Elementwise>;
 
-// y = post(skip * x + branch * f(pre(x))).
-struct SubLayer {
+// scale * out(f(in(x))).
+struct Branch {
   Function f;
-  std::optional<Norm> pre = {}, post = {};
-  double skip = 1, branch = 1;
-  Index block = 0;  // a hidden state is complete after a block's last sub-layer
+  std::optional<Norm> in = {}, out = {};
+  double scale = 1;
 };
 
-// Word table plus, where present, position and segment tables; position p is row p + position_offset. With a padding id
-// (RoBERTa) only other tokens count as positions, and padding is at row position_offset - 1.
+// y = post(skip * x + the sum of its branches): one branch in most families, attention and MLP side by side in parallel
+// blocks. At most one is attention.
+struct SubLayer {
+  std::vector<Branch> branches;
+  double skip = 1;
+  std::optional<Norm> post = {};
+  Index block = 0;  // a hidden state is complete after a block's last sub-layer
+
+  // The branch whose function is an F; null if there is none.
+  template <class F>
+  const Branch* with() const {
+    for (const Branch& branch : branches) {
+      if (std::holds_alternative<F>(branch.f)) return &branch;
+    }
+    return nullptr;
+  }
+  const Attention* attention() const {
+    const Branch* branch = with<Attention>();
+    return branch ? std::get_if<Attention>(&branch->f) : nullptr;
+  }
+};
+
+// Word table, through `projection` where there is one (OPT-350m), plus, where present, position and segment tables;
+// position p is row p + position_offset. With a padding id (RoBERTa) only other tokens count as positions, and padding
+// is at row position_offset - 1.
 struct TokenInput {
   TensorSlice words;
   std::optional<TensorSlice> positions = {}, segments = {};
   Index position_offset = 0;
   std::optional<std::int32_t> padding_id = {};
+  std::optional<Linear> projection = {};
 };
 
 // Real features, n x n_features, given by the sample.
@@ -208,10 +292,15 @@ struct PatchInput {
   Index n_tokens() const { return (image / patch) * (image / patch) + 1; }
 };
 
+// x times a constant: Gemma's embedding is multiplied by the root of the width.
+struct Factor {
+  double value = 1;
+};
+
 // Input = source, then the stages in order; the result is hidden state 0.
 struct InputMap {
   std::variant<TokenInput, FeatureInput, PatchInput> source;
-  std::vector<std::variant<Linear, Norm, Activation>> stages;
+  std::vector<std::variant<Linear, Norm, Activation, Factor>> stages;
 };
 
 struct Sizes {

@@ -73,6 +73,9 @@ enum class Reason {
   kSeveralHeads,   // more than one head
   kGatedMlp,       // gated MLPs are not Lipschitz
   kSkipMayCancel,  // attention may undo the skip
+  kHeadNorm,       // queries and keys are normed
+  kSoftCap,        // logits are capped
+  kParallelMlp,    // an MLP stands beside attention
 };
 
 // What a bound is made of, or what a claim rests on.

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <concepts>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,11 +21,6 @@ inline Error usage_error(const std::string& text) { return Error(ErrorKind::kUsa
 template <class... Args>
 Error usage_error(fmt::format_string<Args...> format, Args&&... args) {
   return usage_error(fmt::format(format, std::forward<Args>(args)...));
-}
-// A place and what is wrong there. A literal is never the place: it is a format.
-template <std::same_as<std::string_view> Where>
-Error usage_error(Where where, std::string problem) {
-  return usage_error("{}: {}", where, problem);
 }
 
 inline Error numerical_error(const std::string& text) { return Error(ErrorKind::kNumerical, text); }

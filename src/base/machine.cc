@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/parse_number.h"
+
 namespace rankfall {
 namespace {
 
@@ -19,9 +21,7 @@ std::optional<std::uint64_t> number_in(const std::string& path) {
   std::ifstream file(path);
   std::string word;
   if (!(file >> word)) return std::nullopt;
-  std::uint64_t number = 0;
-  const auto parsed = std::from_chars(word.data(), word.data() + word.size(), number);
-  return parsed.ec == std::errc() && parsed.ptr == word.data() + word.size() ? std::optional(number) : std::nullopt;
+  return parse_number<std::uint64_t>(word);
 }
 
 // In bytes: "NAME   123 kB" in a file of /proc, NAME with its colon.

@@ -39,7 +39,11 @@ double flops(const Elementwise&, Index n) { return static_cast<double>(n); }
 }  // namespace
 
 double flops_of(const SubLayer& layer, Index n_tokens) {
-  return std::visit([&](const auto& f) { return flops(f, n_tokens); }, layer.f);
+  double total = 0;
+  for (const Branch& branch : layer.branches) {
+    total += std::visit([&](const auto& f) { return flops(f, n_tokens); }, branch.f);
+  }
+  return total;
 }
 
 }  // namespace rankfall

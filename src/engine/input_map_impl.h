@@ -27,6 +27,10 @@ Matrix<T> source_state(const Network& network, const WeightSource& source, const
   Matrix<T> x = Matrix<T>::Zero(n, input.words.cols);
   add_table_rows<T>(
       input.words, network, source, [&](Index i) { return Index{ids[static_cast<std::size_t>(i)]}; }, x);
+  if (input.projection) {
+    const LayerWeights<T> weights(slices_of(*input.projection), network.tensors, source);
+    x = linear<T>(x, weights.matrix(input.projection->w), weights.vector(input.projection->b));
+  }
   if (input.segments) {
     const auto segment = [&](Index i) {
       return sample.segments.empty() ? Index{0} : Index{sample.segments[static_cast<std::size_t>(i)]};
@@ -87,8 +91,10 @@ Matrix<T> input_state(const Network& network, const WeightSource& source, const 
       x = linear<T>(x, stages.matrix(f->w), stages.vector(f->b));
     } else if (const auto* norm = std::get_if<Norm>(&stage)) {
       normalise_rows<T>(*norm, stages.vector(norm->gain), stages.vector(norm->bias), x);
+    } else if (const auto* act = std::get_if<Activation>(&stage)) {
+      activate<T>(*act, x);
     } else {
-      activate<T>(std::get<Activation>(stage), x);
+      x *= T(std::get<Factor>(stage).value);
     }
   }
   return x;

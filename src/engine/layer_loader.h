@@ -22,8 +22,8 @@ struct LoadedLayer {
   Matrix<T> relative_keys;
   // T5: row h, column t: the bias of head h at the distance j - i = t - (n - 1).
   Matrix<T> distance_bias;
-  // Rotary: cosine and sine of the angle of position p and channel c, [n, d_head / 2].
-  Matrix<T> rotary_cos, rotary_sin;
+  // Rotary, unless the frequencies depend on the length of a sample.
+  RotaryTable<T> rotary;
   // Products of thin matrices: drawn_matrix of each head.
   std::vector<Matrix<T>> drawn;
 };
@@ -42,7 +42,7 @@ class LayerLoader {
     next.index = index;
     next.layer = &layer;
     next.weights = LayerWeights<T>(slices_of(layer), network_.tensors, source_, &current_.weights);
-    if (const auto* attention = std::get_if<Attention>(&layer.f)) {
+    if (const Attention* attention = layer.attention()) {
       std::visit([&](const auto& positions) { make_tables(*attention, positions, next); }, attention->positions);
       if (is_low_rank(attention->weights)) draw(*attention, next);
     }
@@ -55,7 +55,8 @@ class LayerLoader {
   // Of the sub-layer after this one, while this one is worked on.
   void prefetch(Index index) {
     for (const TensorSlice& slice : slices_of(network_.layers[static_cast<std::size_t>(index)])) {
-      source_.prefetch(slice.tensor, slice.row, slice.rows);
+      const StoredRows rows = stored_rows(slice, network_.tensors[static_cast<std::size_t>(slice.tensor)]);
+      source_.prefetch(slice.tensor, rows.first, rows.count);
     }
   }
 
@@ -76,10 +77,10 @@ class LayerLoader {
   }
 
   void make_tables(const Attention& attention, const RotaryPositions& rotary, LoadedLayer<T>& next) {
-    const RotaryTable table = rotary_table(max_tokens_, attention.d_head, rotary);
-    next.rotary_cos = table.cos.cast<T>();
-    next.rotary_sin = table.sin.cast<T>();
+    if (!depends_on_length(rotary)) next.rotary = rotary_table(max_tokens_, attention.d_head, rotary).cast<T>();
   }
+
+  void make_tables(const Attention&, const AlibiPositions&, LoadedLayer<T>&) {}
 
   void draw(const Attention& attention, LoadedLayer<T>& next) {
     next.drawn.resize(static_cast<std::size_t>(attention.n_heads));

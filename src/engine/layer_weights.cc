@@ -7,9 +7,8 @@ namespace {
 
 void collect(const TensorSlice& slice, std::vector<TensorSlice>& out) { out.push_back(slice); }
 
-template <class T>
-void collect(const std::optional<T>& optional, std::vector<TensorSlice>& out) {
-  if (optional) collect(*optional, out);
+void collect(const std::optional<TensorSlice>& slice, std::vector<TensorSlice>& out) {
+  if (slice) out.push_back(*slice);
 }
 
 void collect(const Linear& linear, std::vector<TensorSlice>& out) {
@@ -20,6 +19,10 @@ void collect(const Linear& linear, std::vector<TensorSlice>& out) {
 void collect(const Norm& norm, std::vector<TensorSlice>& out) {
   collect(norm.gain, out);
   collect(norm.bias, out);
+}
+
+void collect(const std::optional<Norm>& norm, std::vector<TensorSlice>& out) {
+  if (norm) collect(*norm, out);
 }
 
 void collect(const NoPositions&, std::vector<TensorSlice>&) {}
@@ -35,9 +38,14 @@ void collect(const T5Positions& positions, std::vector<TensorSlice>& out) { coll
 
 void collect(const RotaryPositions&, std::vector<TensorSlice>&) {}
 
+void collect(const AlibiPositions&, std::vector<TensorSlice>&) {}
+
 void collect(const Attention& attention, std::vector<TensorSlice>& out) {
   for (const Linear* linear : {&attention.q, &attention.k, &attention.v, &attention.o}) collect(*linear, out);
   std::visit([&](const auto& positions) { collect(positions, out); }, attention.positions);
+  for (const auto& of_heads : {attention.q_norm, attention.k_norm}) {
+    if (of_heads) collect(of_heads->norm, out);
+  }
 }
 
 void collect(const Mlp& mlp, std::vector<TensorSlice>& out) {
@@ -49,9 +57,12 @@ void collect(const Mlp& mlp, std::vector<TensorSlice>& out) {
 void collect(const Elementwise&, std::vector<TensorSlice>&) {}
 
 void collect(const SubLayer& layer, std::vector<TensorSlice>& out) {
-  if (layer.pre) collect(*layer.pre, out);
-  std::visit([&](const auto& f) { collect(f, out); }, layer.f);
-  if (layer.post) collect(*layer.post, out);
+  for (const Branch& branch : layer.branches) {
+    collect(branch.in, out);
+    std::visit([&](const auto& f) { collect(f, out); }, branch.f);
+    collect(branch.out, out);
+  }
+  collect(layer.post, out);
 }
 
 std::vector<TensorSlice> collected(const auto& part) {
@@ -61,6 +72,11 @@ std::vector<TensorSlice> collected(const auto& part) {
 }
 
 }  // namespace
+
+StoredRows stored_rows(const TensorSlice& slice, const TensorSpec& spec) {
+  if (slice.run == 0 || is_vector(spec)) return {slice.row, slice.rows};
+  return {slice.row, (slice.rows - 1) / slice.run * slice.period + (slice.rows - 1) % slice.run + 1};
+}
 
 std::vector<TensorSlice> slices_of(const SubLayer& layer) { return collected(layer); }
 std::vector<TensorSlice> slices_of(const Linear& linear) { return collected(linear); }

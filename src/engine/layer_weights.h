@@ -15,6 +15,14 @@ std::vector<TensorSlice> slices_of(const SubLayer& layer);
 std::vector<TensorSlice> slices_of(const Linear& linear);
 std::vector<TensorSlice> slices_of(const Norm& norm);
 
+inline bool is_vector(const TensorSpec& spec) { return spec.shape.size() == 1; }
+
+// The rows of the stored tensor that a slice is part of.
+struct StoredRows {
+  Index first = 0, count = 0;
+};
+StoredRows stored_rows(const TensorSlice& slice, const TensorSpec& spec);
+
 // One slice in memory as T: a view of the source's bytes where type and alignment fit, otherwise a widened copy.
 template <class T>
 struct LoadedSlice {

@@ -15,12 +15,14 @@ LoadedSlice<T> load_slice(const TensorSlice& slice, const std::vector<TensorSpec
                           const WeightSource& source) {
   const TensorSpec& spec = tensors[static_cast<std::size_t>(slice.tensor)];
   const Index cols = spec.matrix_cols();
-  RANKFALL_DCHECK(slice.row + slice.rows <= spec.matrix_rows() && slice.col + slice.cols <= cols);
-  const TensorData data = source.rows(slice.tensor, slice.row, slice.rows);
+  const StoredRows stored = stored_rows(slice, spec);
+  RANKFALL_DCHECK(stored.first + stored.count <= spec.matrix_rows() && slice.col + slice.cols <= cols);
+  const TensorData data = source.rows(slice.tensor, stored.first, stored.count);
   LoadedSlice<T> loaded{slice, nullptr, 0, nullptr};
   const bool same_type = (std::is_same_v<T, float> && data.dtype == DType::kF32) ||
                          (std::is_same_v<T, double> && data.dtype == DType::kF64);
-  if (same_type && reinterpret_cast<std::uintptr_t>(data.bytes.data()) % alignof(T) == 0) {
+  const bool as_stored = slice.run == 0 && spec.offset == 0;
+  if (same_type && as_stored && reinterpret_cast<std::uintptr_t>(data.bytes.data()) % alignof(T) == 0) {
     loaded.data = reinterpret_cast<const T*>(data.bytes.data()) + slice.col;
     loaded.stride = cols;
     loaded.keep = data.keep;
@@ -30,17 +32,29 @@ LoadedSlice<T> load_slice(const TensorSlice& slice, const std::vector<TensorSpec
   using Wide = std::conditional_t<std::is_same_v<T, float>, float, double>;
   auto copy = std::make_shared<Matrix<T>>(slice.rows, slice.cols);
   const std::size_t element = dtype_size(data.dtype);
-  parallel_for(slice.rows, [&](Index r) {
-    const auto bytes = data.bytes.subspan(static_cast<std::size_t>(r * cols + slice.col) * element,
-                                          static_cast<std::size_t>(slice.cols) * element);
+  // `count` entries from column `from` of stored row r on, to column `to` of row `row`.
+  const auto widen_to = [&](Index row, Index to, Index r, Index from, Index count) {
+    const auto n = static_cast<std::size_t>(count);
+    const auto bytes = data.bytes.subspan(static_cast<std::size_t>(r * cols + from) * element, n * element);
     if constexpr (std::is_same_v<T, Wide>) {
-      widen<Wide>(data.dtype, bytes, std::span<Wide>(copy->row(r).data(), static_cast<std::size_t>(slice.cols)));
+      widen<Wide>(data.dtype, bytes, std::span<Wide>(copy->row(row).data() + to, n));
     } else {
-      RowVector<Wide> wide(slice.cols);
-      widen<Wide>(data.dtype, bytes, std::span<Wide>(wide.data(), static_cast<std::size_t>(slice.cols)));
-      copy->row(r) = wide.template cast<T>();
+      RowVector<Wide> wide(count);
+      widen<Wide>(data.dtype, bytes, std::span<Wide>(wide.data(), n));
+      copy->row(row).segment(to, count) = wide.template cast<T>();
     }
-  });
+  };
+  if (slice.run > 0 && is_vector(spec)) {
+    for (Index to = 0; to < slice.cols; to += slice.run) {
+      widen_to(0, to, 0, slice.col + to / slice.run * slice.period, std::min(slice.run, slice.cols - to));
+    }
+  } else {
+    parallel_for(slice.rows, [&](Index r) {
+      const Index stored_row = slice.run > 0 ? r / slice.run * slice.period + r % slice.run : r;
+      widen_to(r, 0, stored_row, slice.col, slice.cols);
+    });
+  }
+  if (spec.offset != 0) copy->array() += T(spec.offset);
   loaded.data = copy->data();
   loaded.stride = slice.cols;
   loaded.keep = copy;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -26,14 +26,14 @@ double layer_weights(const SubLayer& layer) {
 
 // Random numbers that stay while all samples go through the sub-layer.
 double layer_draws(const SubLayer& layer, Index n_tokens) {
-  const auto* a = std::get_if<Attention>(&layer.f);
+  const Attention* a = layer.attention();
   return a ? static_cast<double>(a->n_heads) * static_cast<double>(kind_of(a->weights).n_drawn(*a, n_tokens)) : 0;
 }
 
 // Scalars alive at once while one sample goes through the sub-layer.
-double working_set(const SubLayer& layer, double n_tokens, double d_model) {
-  double n = 3 * n_tokens * d_model;
-  if (const auto* attention = std::get_if<Attention>(&layer.f)) {
+double working_set(const Branch& branch, double n_tokens, double d_model) {
+  double n = 0;
+  if (const auto* attention = std::get_if<Attention>(&branch.f)) {
     const double width = static_cast<double>(attention->n_heads * attention->d_head);
     n += 4 * n_tokens * width;
     const bool thin = is_low_rank(attention->weights);
@@ -43,10 +43,17 @@ double working_set(const SubLayer& layer, double n_tokens, double d_model) {
     const double width_of_thin = static_cast<double>(thin_width(attention->weights, static_cast<Index>(n_tokens)));
     n += 8 * width_of_thin * (n_tokens + static_cast<double>(attention->d_head));
     if (std::holds_alternative<XlnetPositions>(attention->positions)) n += 2 * n_tokens * (width + d_model);
-  } else if (const auto* mlp = std::get_if<Mlp>(&layer.f)) {
+  } else if (const auto* mlp = std::get_if<Mlp>(&branch.f)) {
     n += n_tokens * static_cast<double>(mlp->up.n_out() * (mlp->gate ? 2 : 1));
   }
   return n;
+}
+
+// States, of which the branches before the last keep their sum, and the widest branch.
+double working_set(const SubLayer& layer, double n_tokens, double d_model) {
+  double widest = 0;
+  for (const Branch& branch : layer.branches) widest = std::max(widest, working_set(branch, n_tokens, d_model));
+  return widest + (layer.branches.size() > 1 ? 4 : 3) * n_tokens * d_model;
 }
 
 }  // namespace
@@ -58,12 +65,12 @@ double memory_needed(const Network& network, const MemoryPlan& plan) {
   double widest = 0;
   double weights = 0;
   double all_weights = 0;
-  std::set<std::pair<int, Index>> counted;  // tensors that blocks share lie in memory once
+  std::set<std::tuple<int, Index, Index>> counted;  // tensors that blocks share lie in memory once
   for (const SubLayer& layer : network.layers) {
     widest = std::max(widest, working_set(layer, n, d));
     weights = std::max(weights, layer_weights(layer) + layer_draws(layer, plan.n_tokens));
     for (const TensorSlice& slice : slices_of(layer)) {
-      if (counted.insert({slice.tensor, slice.col}).second) all_weights += elements(slice);
+      if (counted.insert({slice.tensor, slice.row, slice.col}).second) all_weights += elements(slice);
     }
   }
   const double kept = plan.drawn ? std::max(std::min(all_weights * 4, 4.0 * (1 << 30)), weights * 4) : 0;

@@ -44,26 +44,72 @@ Index t5_bucket(Index distance, Index n_buckets, Index max_distance) {
 
 namespace {
 
-double rotary_frequency(double frequency, const RotaryPositions& rotary) {
-  if (rotary.original <= 0) return frequency / rotary.factor;
-  const double turns = rotary.original * frequency / (2 * std::numbers::pi);
-  if (turns > rotary.high) return frequency;
-  if (turns < rotary.low) return frequency / rotary.factor;
-  const double share = (turns - rotary.low) / (rotary.high - rotary.low);
-  return (1 - share) * frequency / rotary.factor + share * frequency;
-}
+// Of the pairs c of `m` turned channels in a sample of n tokens.
+class RotaryFrequencies {
+ public:
+  RotaryFrequencies(const RotaryPositions& rotary, Index m, Index n)
+      : base_(rotary.base), m_(static_cast<double>(m)), n_(static_cast<double>(n)) {}
+
+  double operator()(const std::monostate&, Index c) const { return plain(base_, c); }
+  double operator()(const LinearScaling& s, Index c) const { return plain(base_, c) / s.factor; }
+
+  double operator()(const DynamicScaling& s, Index c) const {
+    if (n_ <= s.original || m_ <= 2) return plain(base_, c);
+    return plain(base_ * std::pow(s.factor * n_ / s.original - (s.factor - 1), m_ / (m_ - 2)), c);
+  }
+
+  double operator()(const Llama3Scaling& s, Index c) const {
+    const double frequency = plain(base_, c);
+    const double turns = s.original * frequency / (2 * std::numbers::pi);
+    if (turns > s.high) return frequency;
+    if (turns < s.low) return frequency / s.factor;
+    const double share = (turns - s.low) / (s.high - s.low);
+    return (1 - share) * frequency / s.factor + share * frequency;
+  }
+
+  double operator()(const YarnScaling& s, Index c) const {
+    // The pair that turns so many times in `original` tokens.
+    const auto pair = [&](double turns) {
+      return m_ * std::log(s.original / (turns * 2 * std::numbers::pi)) / (2 * std::log(base_));
+    };
+    const double low = std::max(s.truncate ? std::floor(pair(s.fast)) : pair(s.fast), 0.0);
+    double high = std::min(s.truncate ? std::ceil(pair(s.slow)) : pair(s.slow), m_ - 1);
+    if (low == high) high += 0.001;
+    const double slow = std::clamp((static_cast<double>(c) - low) / (high - low), 0.0, 1.0);
+    const double frequency = plain(base_, c);
+    return frequency / s.factor * slow + frequency * (1 - slow);
+  }
+
+  double operator()(const LongScaling& s, Index c) const {
+    return plain(base_, c) / (n_ > s.original ? s.long_factors : s.short_factors)[static_cast<std::size_t>(c)];
+  }
+
+ private:
+  double plain(double base, Index c) const { return std::pow(base, -2.0 * static_cast<double>(c) / m_); }
+
+  double base_, m_, n_;
+};
 
 }  // namespace
 
-RotaryTable rotary_table(Index n, Index d_head, const RotaryPositions& rotary) {
-  RotaryTable table{Matrix<double>(n, d_head / 2), Matrix<double>(n, d_head / 2)};
-  for (Index c = 0; c < d_head / 2; ++c) {
-    const double frequency =
-        rotary_frequency(std::pow(rotary.base, -2.0 * static_cast<double>(c) / static_cast<double>(d_head)), rotary);
+bool depends_on_length(const RotaryPositions& rotary) {
+  return std::holds_alternative<DynamicScaling>(rotary.scaling) || std::holds_alternative<LongScaling>(rotary.scaling);
+}
+
+RotaryTable<double> rotary_table(Index n, Index d_head, const RotaryPositions& rotary) {
+  const Index m = rotary.channels > 0 ? rotary.channels : d_head;
+  RotaryTable<double> table{Matrix<double>(n, m / 2), Matrix<double>(n, m / 2)};
+  const RotaryFrequencies frequencies(rotary, m, n);
+  for (Index c = 0; c < m / 2; ++c) {
+    const double frequency = std::visit([&](const auto& scaling) { return frequencies(scaling, c); }, rotary.scaling);
     for (Index p = 0; p < n; ++p) {
       table.cos(p, c) = std::cos(static_cast<double>(p) * frequency);
       table.sin(p, c) = std::sin(static_cast<double>(p) * frequency);
     }
+  }
+  if (rotary.magnitude != 1) {
+    table.cos *= rotary.magnitude;
+    table.sin *= rotary.magnitude;
   }
   return table;
 }

@@ -19,10 +19,20 @@ Matrix<float> xlnet_sinusoid(Index n, Index d);
 // models' own code, where it decides the bucket at the boundaries.
 Index t5_bucket(Index distance, Index n_buckets, Index max_distance);
 
-// Rotary angles: row p holds p w_c, c = 0..d_head/2-1.
+// Cosine and sine, times the magnitude, of the angle p w_c: row p, column c = 0..m/2-1, m the channels that are turned.
+template <class T>
 struct RotaryTable {
-  Matrix<double> cos, sin;
+  Matrix<T> cos, sin;
+
+  template <class U>
+  RotaryTable<U> cast() const {
+    return {cos.template cast<U>(), sin.template cast<U>()};
+  }
 };
-RotaryTable rotary_table(Index n, Index d_head, const RotaryPositions& rotary);
+// For samples of n tokens.
+RotaryTable<double> rotary_table(Index n, Index d_head, const RotaryPositions& rotary);
+
+// Whether samples of different lengths are turned differently.
+bool depends_on_length(const RotaryPositions& rotary);
 
 }  // namespace rankfall

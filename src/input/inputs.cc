@@ -182,7 +182,7 @@ void take_samples(const SampleReader& reader, const InputOptions& options, const
 bool uses_segments(const Network& network) {
   const auto* tokens = std::get_if<TokenInput>(&network.input.source);
   return (tokens && tokens->segments) || std::ranges::any_of(network.layers, [](const SubLayer& layer) {
-           const auto* attention = std::get_if<Attention>(&layer.f);
+           const Attention* attention = layer.attention();
            return attention && std::holds_alternative<XlnetPositions>(attention->positions);
          });
 }

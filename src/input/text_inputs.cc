@@ -122,10 +122,9 @@ Inputs text_inputs(const Network& network, const InputOptions& options) {
   if (!std::holds_alternative<TokenInput>(network.input.source))
     throw usage_error("InputOptions::text: the model takes no tokens");
   if (options.tokenizer.empty()) {
-    throw usage_error(
-        "a model that is not a directory has no tokenizer of its own; give one with InputOptions::tokenizer");
+    throw usage_error("presets have no tokenizer; add InputOptions::tokenizer, a Hugging Face model directory");
   }
-  const auto tokenizer = Tokenizer::open(options.tokenizer);
+  const auto tokenizer = Tokenizer::open(options.tokenizer, options.special_tokens);
   const Lengths lengths = lengths_for(network, options);
   const std::size_t n_special = tokenizer->front().size() + tokenizer->back().size();
   if (lengths.most <= static_cast<Index>(n_special)) {
@@ -165,6 +164,11 @@ Inputs text_inputs(const Network& network, const InputOptions& options) {
     for (Sample& sample : inputs.samples) pad(sample, *tokenizer, n_tokens);
   }
   inputs.notes = account.notes(source.where(), source.n_items(), lengths);
+  if (options.special_tokens != SpecialTokens::kAsStored) {
+    inputs.notes.push_back(fmt::format(
+        "{}: special tokens of each sample: {}", source.where(),
+        options.special_tokens == SpecialTokens::kNone ? "none" : "only " + tokenizer->front()[0].text + " in front"));
+  }
   if (const InputSize size = size_of(inputs.samples); size.shortest < size.n_tokens) {
     inputs.notes.push_back(
         fmt::format("{}: {} samples of {} tokens", source.where(), size.n_samples, tokens_text(size)));

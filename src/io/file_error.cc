@@ -35,6 +35,7 @@ constexpr Cause kCauses[] = {
 }  // namespace
 
 Error file_error(const std::filesystem::path& path, std::string_view what, int error) {
+  if (error == ENOENT && what == "cannot be opened") return input_error("{}: no such file", printable(path.string()));
   const auto* cause = std::ranges::find(kCauses, error, &Cause::error);
   return input_error("{}: {}: {}{}", printable(path.string()), what, std::generic_category().message(error),
                      cause == std::end(kCauses) ? std::string_view() : cause->text);

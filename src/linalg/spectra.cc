@@ -11,45 +11,10 @@
 #include "linalg/gemm.h"
 #include "linalg/norms.h"
 #include "linalg/norms_impl.h"
-
-// The length of `jobz` is the hidden last argument of gfortran's convention.
-// NOLINTNEXTLINE(readability-identifier-naming): LAPACK's name
-extern "C" void dgesdd_(const char* jobz, const int* m, const int* n, double* a, const int* lda, double* s, double* u,
-                        const int* ldu, double* vt, const int* ldvt, double* work, const int* lwork, int* iwork,
-                        int* info, std::size_t jobz_length);
+#include "linalg/svd.h"
 
 namespace rankfall {
 namespace {
-
-// Overwrites m. Its rows are LAPACK's columns: the transpose, which has the same singular values.
-std::vector<double> destructive_singular_values(Matrix<double>& m) {
-  const Index n_values = std::min(m.rows(), m.cols());
-  std::vector<double> values(static_cast<std::size_t>(n_values));
-  if (n_values == 0) return values;
-  if (!m.allFinite()) {
-    // dgesdd does not return from some of these.
-    throw numerical_error("singular values of a {} x {} matrix: it has NaN or infinite entries", m.rows(), m.cols());
-  }
-  const int rows = static_cast<int>(m.cols());
-  const int columns = static_cast<int>(m.rows());
-  const int one = 1;
-  int info = 0;
-  std::vector<int> iwork(8 * static_cast<std::size_t>(n_values));
-  const auto call = [&](double* work, int lwork) {
-    dgesdd_("N", &rows, &columns, m.data(), &rows, values.data(), nullptr, &one, nullptr, &one, work, &lwork,
-            iwork.data(), &info, 1);
-  };
-  double best = 0;
-  call(&best, -1);
-  const int lwork = info == 0 ? static_cast<int>(best) : 0;
-  std::vector<double> work(static_cast<std::size_t>(std::max(1, lwork)));
-  if (info == 0) call(work.data(), lwork);
-  if (info != 0) {
-    throw numerical_error("singular values of a {} x {} matrix: dgesdd failed with info = {}", m.rows(), m.cols(),
-                          info);
-  }
-  return values;
-}
 
 // Sums below are over s / s_1, so that no power leaves the range of double.
 

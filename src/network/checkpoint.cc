@@ -80,7 +80,8 @@ class NameTable {
       : files_(files), network_(network), names_(family_names(network.family)), tied_(tied) {
     std::size_t most = 0;
     for (const std::string_view wrapped : {std::string_view(), kWrapper}) {
-      for (const std::string_view prefix : {std::string_view(), names_.prefix}) {
+      for (const std::string_view prefix :
+           {std::string_view(), names_.prefix, names_.prefixes[0], names_.prefixes[1]}) {
         const std::string candidate = std::string(wrapped) + std::string(prefix);
         const auto found = [&](const TensorSpec& spec) { return find(candidate, spec.name) != nullptr; };
         const auto n = static_cast<std::size_t>(std::ranges::count_if(network.tensors, found));
@@ -170,8 +171,8 @@ class NameTable {
 
   // What files have inside layers without being weights, and what only a decoder uses.
   static bool is_known_buffer(std::string_view name) {
-    return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".attn.bias") || name.ends_with("masked_bias") ||
-           name.ends_with("position_ids") || name.find("crossattention") != name.npos;
+    return name.ends_with("rotary_emb.inv_freq") || name.ends_with(".attn.bias") || name.ends_with(".attention.bias") ||
+           name.ends_with("masked_bias") || name.ends_with("position_ids") || name.find("crossattention") != name.npos;
   }
 
   static std::string without_numbers(std::string_view name) {
@@ -282,7 +283,7 @@ Model open_checkpoint(const fs::path& directory, bool ignore_unused) {
   model.directory = model.name;
   model.network = make_network(config);
   const auto files = CheckpointFiles::open(directory);
-  const bool tied = config.flag("tie_word_embeddings", model.network.family != "llama");
+  const bool tied = config.flag("tie_word_embeddings", family_names(model.network.family).is_tied);
   const NameTable names(*files, model.network, tied);
   const auto weights = std::make_shared<CheckpointWeights>(files, names.entries());
   model.weights = weights;

@@ -36,6 +36,8 @@ const nlohmann::json* Config::find(std::string_view key) const {
 
 bool Config::has(std::string_view key) const { return find(key) != nullptr; }
 
+bool Config::mentions(std::string_view key) const { return values_->contains(std::string(key)); }
+
 Index Config::integer(std::string_view key, Index low, Index high) const {
   const nlohmann::json* value = find(key);
   if (!value) fail("'{}' is missing, expected a whole number from {} to {}", key, low, high);
@@ -112,6 +114,28 @@ std::array<double, 3> Config::triple(std::string_view key, const std::array<doub
     fail("'{}' is {}, expected three numbers", key, shown(*value));
   }
   return value->get<std::array<double, 3>>();
+}
+
+std::vector<double> Config::numbers(std::string_view key, std::size_t count, double low, double high) const {
+  const nlohmann::json& list = at(key);
+  const auto fits = [&](const nlohmann::json& entry) {
+    return entry.is_number() && entry.get<double>() >= low && entry.get<double>() <= high;
+  };
+  if (!list.is_array() || list.size() != count || !std::ranges::all_of(list, fits)) {
+    fail("'{}' is {}, expected {} numbers from {} to {}", key, shown(list), count, low, high);
+  }
+  return list.get<std::vector<double>>();
+}
+
+std::vector<std::string> Config::texts(std::string_view key, std::size_t count) const {
+  const nlohmann::json* list = find(key);
+  if (!list) return {};
+  const auto is_text = [](const nlohmann::json& entry) { return entry.is_string(); };
+  if (!list->is_array() || !std::ranges::all_of(*list, is_text)) {
+    fail("'{}' is {}, expected a list of texts", key, shown(*list));
+  }
+  if (list->size() != count) fail("'{}' has {} entries, expected {}", key, list->size(), count);
+  return list->get<std::vector<std::string>>();
 }
 
 std::optional<Config> Config::object(std::string_view key) const {

@@ -22,6 +22,8 @@ class Config {
   Config(nlohmann::json values, std::string where, ErrorKind kind);
 
   bool has(std::string_view key) const;
+  // Whether the key stands there, be it as null: some defaults count only where it does not.
+  bool mentions(std::string_view key) const;
   // Required when there is no fallback; always within [low, high].
   Index integer(std::string_view key, Index low, Index high) const;
   Index integer(std::string_view key, Index low, Index high, Index fallback) const;
@@ -37,6 +39,10 @@ class Config {
   bool is_object(std::string_view key) const;
   // A list of three numbers.
   std::array<double, 3> triple(std::string_view key, const std::array<double, 3>& fallback) const;
+  // A list of exactly `count` numbers within [low, high], required.
+  std::vector<double> numbers(std::string_view key, std::size_t count, double low, double high) const;
+  // A list of exactly `count` texts; empty when absent.
+  std::vector<std::string> texts(std::string_view key, std::size_t count) const;
   // The object under `key`; null when absent. Its errors name the key.
   std::optional<Config> object(std::string_view key) const;
   // The same, required.

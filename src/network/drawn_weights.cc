@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -95,6 +96,26 @@ class DrawnWeights final : public WeightSource {
 };
 
 }  // namespace
+
+double AlibiPositions::slope(Index head) const {
+  Index m = 1;
+  while (2 * m <= n_heads) m *= 2;
+  const Index k = first + head;
+  const Index power = k < m ? 2 * (k + 1) : 2 * (k - m) + 1;  // of 2^(-4/m)
+  return std::exp2(-4.0 * static_cast<double>(power) / static_cast<double>(m));
+}
+
+TensorSlice outputs_of(TensorSlice slice, bool is_vector, Index first, Index count) {
+  if (slice.run > 0) {
+    const bool within = first % slice.run + count <= slice.run;
+    RANKFALL_DCHECK(within || (first % slice.run == 0 && count % slice.run == 0));
+    first = first / slice.run * slice.period + first % slice.run;
+    if (within) slice.run = slice.period = 0;
+  }
+  (is_vector ? slice.col : slice.row) += first;
+  (is_vector ? slice.cols : slice.rows) = count;
+  return slice;
+}
 
 Index TensorSpec::matrix_rows() const { return shape.size() < 2 ? 1 : shape[0]; }
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "base/errors.h"
+#include "base/parse_number.h"
 #include "base/suggestion.h"
 #include "io/hub_cache.h"
 #include "io/json_file.h"
@@ -66,19 +66,11 @@ nlohmann::json san_value(std::string_view spec, const SanKey& key, std::string_v
   if (key.kind == SanKey::kFlag) {
     if (text == "1" || text == "true") return true;
     if (text == "0" || text == "false") return false;
-    throw usage_error(spec, fmt::format("{}={}, expected 0 or 1", key.key, text));
+    throw usage_error("{}: {}={}, expected 0 or 1", spec, key.key, text);
   }
-  std::int64_t integer = 0;
-  const char* end = text.data() + text.size();
-  if (const auto [stop, error] = std::from_chars(text.data(), end, integer); error == std::errc{} && stop == end) {
-    return integer;
-  }
-  double number = 0;
-  if (const auto [stop, error] = std::from_chars(text.data(), end, number);
-      error == std::errc{} && stop == end && std::isfinite(number)) {
-    return number;
-  }
-  throw usage_error(spec, fmt::format("{}={}, expected a number", key.key, text));
+  if (const auto integer = parse_number<std::int64_t>(text)) return *integer;
+  if (const auto number = parse_number<double>(text); number && std::isfinite(*number)) return *number;
+  throw usage_error("{}: {}={}, expected a number", spec, key.key, text);
 }
 
 std::vector<std::string> preset_specs() {
@@ -102,24 +94,24 @@ HubSnapshot cached_snapshot(std::string_view spec) {
 [[noreturn]] void throw_no_model(std::string_view spec, const std::string& not_cached) {
   if (const auto released = preset_hub_name(spec)) {
     // Who names a released model wants its trained weights; the untrained ones come second.
-    throw usage_error(spec, fmt::format("no such directory, and {} is not in the hub cache. Trained weights: first run "
-                                        "`hf download {}`. Random weights: {}@init",
-                                        *released, *released, spec));
+    throw usage_error(
+        "{}: no such directory, and {} is not in the hub cache. Trained weights: first run `hf download {}`. Random "
+        "weights: {}@init",
+        spec, *released, *released, spec);
   }
   const bool is_path = spec.starts_with('/') || spec.starts_with('.') || spec.starts_with('~') || spec.ends_with('/');
   if (is_path) {
-    throw Error(ErrorKind::kInput,
-                fmt::format("{}: no such directory; expected one with config.json and model.safetensors", spec));
+    throw input_error("{}: no such directory; expected one with config.json and model.safetensors", spec);
   }
   if (spec.find('/') != std::string_view::npos && !not_cached.empty()) {
-    throw usage_error(spec, fmt::format("no such directory, and {}. From the hub: first run `hf download {}`",
-                                        not_cached, spec.substr(0, spec.find('@'))));
+    throw usage_error("{}: no such directory, and {}. From the hub: first run `hf download {}`", spec, not_cached,
+                      spec.substr(0, spec.find('@')));
   }
-  throw usage_error(spec,
-                    fmt::format("no such directory; expected one with config.json and model.safetensors, a "
-                                "specification such as san:layers=12,heads=12,dim=768, or a preset: {}@init. Nothing "
-                                "is downloaded: `hf download ORG/NAME` gets a model from the hub{}",
-                                fmt::join(preset_names(), "@init, "), did_you_mean(spec, preset_specs())));
+  throw usage_error(
+      "{}: no such directory; expected one with config.json and model.safetensors, a specification such as "
+      "san:layers=12,heads=12,dim=768, or a preset such as bert-base@init, gpt2@init or pythia-70m@init (`rankfall "
+      "models` lists all {}). Nothing is downloaded: `hf download ORG/NAME` gets a model from the hub{}",
+      spec, preset_names().size(), did_you_mean(spec, preset_specs()));
 }
 
 // A model that is neither a preset nor a specification: a directory, a hub name, or a mistake.
@@ -129,10 +121,8 @@ Model open_path(std::string_view spec, bool ignore_unused) {
   if (std::filesystem::is_directory(path, error)) return open_checkpoint(path, ignore_unused);
   if (std::filesystem::exists(path, error)) {
     const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-    throw Error(ErrorKind::kInput,
-                fmt::format("{}: is a file, expected a directory with config.json and model.safetensors; did you mean "
-                            "{}?",
-                            spec, folder.string()));
+    throw input_error("{}: is a file, expected a directory with config.json and model.safetensors; did you mean {}?",
+                      spec, folder.string());
   }
   const HubSnapshot cached = cached_snapshot(spec);
   if (cached.directory.empty()) throw_no_model(spec, cached.problem);
@@ -157,17 +147,17 @@ nlohmann::json san_config(std::string_view spec) {
       std::vector<std::string> keys;
       keys.reserve(kSanKeys.size());
       for (const SanKey& known : kSanKeys) keys.emplace_back(known.key);
-      throw usage_error(spec, fmt::format("'{}', expected KEY=VALUE with a key of: {}{}", item, fmt::join(keys, ", "),
-                                          did_you_mean(name, keys)));
+      throw usage_error("{}: '{}', expected KEY=VALUE with a key of: {}{}", spec, item, fmt::join(keys, ", "),
+                        did_you_mean(name, keys));
     }
-    if (config.contains(key->config_key)) throw usage_error(spec, fmt::format("'{}' is given twice", name));
+    if (config.contains(key->config_key)) throw usage_error("{}: '{}' is given twice", spec, name);
     config[key->config_key] = san_value(spec, *key, item.substr(equals + 1));
   }
   for (const char* key : {"layers", "heads", "dim"}) {
     const auto* found =
         std::find_if(kSanKeys.begin(), kSanKeys.end(), [&](const SanKey& k) { return k.key == std::string_view(key); });
     if (!config.contains(found->config_key)) {
-      throw usage_error(spec, fmt::format("'{}' is missing; the shortest form is san:layers=12,heads=12,dim=768", key));
+      throw usage_error("{}: '{}' is missing; the shortest form is san:layers=12,heads=12,dim=768", spec, key);
     }
   }
   return config;
@@ -202,15 +192,17 @@ std::optional<Config> drawn_config(std::string_view spec, std::optional<Index> n
     const auto file = std::filesystem::path(directory) / "config.json";
     return config(read_json_file(file), file.string(), ErrorKind::kInput);
   }
-  throw usage_error(spec, fmt::format("no such preset, expected one of {}, or a directory with config.json{}",
-                                      fmt::join(preset_names(), ", "), did_you_mean(spec, preset_specs())));
+  throw usage_error(
+      "{}: no such preset, expected one such as bert-base, gpt2 or pythia-70m (`rankfall models` lists all {}), or a "
+      "directory with config.json{}",
+      spec, preset_names().size(), did_you_mean(spec, preset_specs()));
 }
 
 }  // namespace
 
 Model open_model(std::string_view spec, std::uint64_t seed, const OpenOptions& options) {
   if (options.n_blocks && (*options.n_blocks < 1 || *options.n_blocks > 10'000)) {
-    throw usage_error(spec, fmt::format("depth {}, expected 1 to 10000", *options.n_blocks));
+    throw usage_error("{}: depth {}, expected 1 to 10000", spec, *options.n_blocks);
   }
   Model model;
   if (const auto config = drawn_config(spec, options.n_blocks, model.directory)) {

@@ -18,8 +18,8 @@ TensorSlice columns_of(TensorSlice slice, Index first, Index count) {
 
 // Outputs first .. first + count of a linear map.
 Linear outputs_of(Linear f, Index first, Index count) {
-  f.w = f.w.transposed ? columns_of(f.w, first, count) : rows_of(f.w, first, count);
-  if (f.b) f.b = columns_of(*f.b, first, count);
+  f.w = f.w.transposed ? columns_of(f.w, first, count) : outputs_of(f.w, false, first, count);
+  if (f.b) f.b = outputs_of(*f.b, true, first, count);
   return f;
 }
 
@@ -30,6 +30,10 @@ Linear inputs_of(Linear f, Index first, Index count) {
 
 Positions positions_of(const NoPositions& none, Index /*head*/, Index /*d*/) { return none; }
 Positions positions_of(const RotaryPositions& rotary, Index /*head*/, Index /*d*/) { return rotary; }
+Positions positions_of(AlibiPositions alibi, Index head, Index /*d*/) {
+  alibi.first += head;
+  return alibi;
+}
 Positions positions_of(T5Positions t5, Index head, Index /*d*/) {
   t5.bias = columns_of(t5.bias, head, 1);
   return t5;
@@ -45,6 +49,12 @@ Positions positions_of(XlnetPositions xlnet, Index head, Index d) {
 Attention head_of(const Attention& all, Index head, Index block_shift) {
   const Index d = all.d_head;
   const Index kv_head = head * all.n_kv_heads / all.n_heads;
+  for (const auto& norm : {all.q_norm, all.k_norm}) {
+    if (!norm || norm->per_head || all.n_heads == 1) continue;
+    throw usage_error(
+        "a head cannot be run by itself: queries and keys are normed over all heads together; expected a norm of each "
+        "head, or none");
+  }
   Attention one = all;
   one.n_heads = one.n_kv_heads = 1;
   one.q = outputs_of(all.q, head * d, d);
@@ -75,15 +85,20 @@ Network rerun_network(const Network& network, const Path& path) {
   for (const Head& head : path.heads) {
     for (SubLayer layer : network.layers) {
       if (layer.block != head.block) continue;
-      if (const auto* attention = std::get_if<Attention>(&layer.f)) {
+      for (Branch& branch : layer.branches) {
+        auto* attention = std::get_if<Attention>(&branch.f);
+        if (!attention) continue;
         if (head.head < 0 || head.head >= attention->n_heads) {
           throw usage_error("head L{}H{}: the block has {} heads", head.block, head.head, attention->n_heads);
         }
         // LayerNorm without gain; its eps is the model's own where it has one.
         Norm plain;
-        const std::optional<Norm>& own = layer.post ? layer.post : layer.pre;
-        if (own) plain.eps = own->eps;
-        layer.f = head_of(*attention, head.head, head.block - n_blocks);
+        for (const auto& own : {layer.post, branch.out, branch.in}) {
+          if (!own) continue;
+          plain.eps = own->eps;
+          break;
+        }
+        *attention = head_of(*attention, head.head, head.block - n_blocks);
         layer.skip = 0;
         layer.post = plain;
       }

@@ -11,8 +11,17 @@
 namespace rankfall {
 namespace {
 
-bool is_mlp(const SubLayer& layer) { return std::holds_alternative<Mlp>(layer.f); }
-bool is_attention(const SubLayer& layer) { return std::holds_alternative<Attention>(layer.f); }
+bool is_mlp(const Branch& branch) { return std::holds_alternative<Mlp>(branch.f); }
+
+// Whether the skip is that of an MLP. Where attention stands beside it, the one skip of both counts as attention's.
+bool is_mlp_skip(const SubLayer& layer) { return layer.with<Mlp>() && !layer.attention(); }
+
+// Norms without statistics normalise nothing, and stay.
+bool is_norm(const std::optional<Norm>& norm) { return norm && norm->kind != Norm::Kind::kAffine; }
+
+void remove_norm(std::optional<Norm>& norm) {
+  if (is_norm(norm)) norm.reset();
+}
 
 struct NamedPart {
   std::string_view name;
@@ -40,13 +49,18 @@ Parts parts_of(PaperVariant variant) {
 }  // namespace
 
 Network without(Network network, const Parts& parts) {
-  if (parts.mlp) std::erase_if(network.layers, is_mlp);
+  if (parts.mlp) {
+    for (SubLayer& layer : network.layers) std::erase_if(layer.branches, is_mlp);
+    std::erase_if(network.layers, [](const SubLayer& layer) { return layer.branches.empty(); });
+  }
   for (SubLayer& layer : network.layers) {
-    if (parts.attn_skip && is_attention(layer)) layer.skip = 0;
-    if (parts.mlp_skip && is_mlp(layer)) layer.skip = 0;
-    if (parts.norm) {
-      layer.pre.reset();
-      layer.post.reset();
+    if (parts.attn_skip && layer.attention()) layer.skip = 0;
+    if (parts.mlp_skip && is_mlp_skip(layer)) layer.skip = 0;
+    if (!parts.norm) continue;
+    remove_norm(layer.post);
+    for (Branch& branch : layer.branches) {
+      remove_norm(branch.in);
+      remove_norm(branch.out);
     }
   }
   return network;
@@ -64,7 +78,9 @@ Network as_published(Network network, PaperVariant variant) {
   // ALBERT's ffn and ffn_output became identities; the activation, the MLP's skip and its norm stayed.
   if (parts.mlp) {
     for (SubLayer& layer : network.layers) {
-      if (const auto* mlp = std::get_if<Mlp>(&layer.f)) layer.f = Elementwise{mlp->act};
+      for (Branch& branch : layer.branches) {
+        if (const auto* mlp = std::get_if<Mlp>(&branch.f)) branch.f = Elementwise{mlp->act};
+      }
     }
   }
   return without(std::move(network), {.attn_skip = parts.attn_skip});
@@ -160,11 +176,11 @@ std::vector<Variant> paper_variants(bool as_published) {
 Parts parts_of(const Network& network) {
   Parts parts;
   for (const SubLayer& layer : network.layers) {
-    const bool attention = std::holds_alternative<Attention>(layer.f), mlp = std::holds_alternative<Mlp>(layer.f);
-    parts.attn_skip = parts.attn_skip || (attention && layer.skip != 0);
-    parts.mlp = parts.mlp || mlp;
-    parts.mlp_skip = parts.mlp_skip || (mlp && layer.skip != 0);
-    parts.norm = parts.norm || layer.pre || layer.post;
+    parts.attn_skip = parts.attn_skip || (layer.attention() && layer.skip != 0);
+    parts.mlp = parts.mlp || layer.with<Mlp>();
+    parts.mlp_skip = parts.mlp_skip || (is_mlp_skip(layer) && layer.skip != 0);
+    parts.norm = parts.norm || is_norm(layer.post);
+    for (const Branch& branch : layer.branches) parts.norm = parts.norm || is_norm(branch.in) || is_norm(branch.out);
   }
   return parts;
 }

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <set>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/mapped.h"
+#include "reproduce/file_identity.h"
 #include "studies/effectiveness/effectiveness.h"
 #include "studies/published/published.h"
 #include <rankfall/audit.h>
@@ -40,24 +40,6 @@ InputOptions zipf(Index n_samples) {
   input.n_samples = n_samples;
   input.token_law = TokenLaw::kZipf;
   return input;
-}
-
-// What a file is, without reading all of it.
-std::string identity(const std::filesystem::path& file) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(file, error);
-  const auto time = std::filesystem::last_write_time(file, error).time_since_epoch().count();
-  return fmt::format("{} {} {}", file.string(), error ? 0 : size, error ? 0 : time);
-}
-
-// Of a checkpoint: every file of its directory, in the order of their names.
-std::string directory_identity(const std::filesystem::path& directory) {
-  std::error_code error;
-  std::set<std::string> files;
-  for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    files.insert(identity(it->path()));
-  }
-  return fmt::format("{}", fmt::join(files, ", "));
 }
 
 // The story of the report, step by step.

@@ -58,6 +58,9 @@ constexpr Word<Reason> kReasonWords[] = {
     {Reason::kSeveralHeads, "several_heads"},
     {Reason::kGatedMlp, "gated_mlp"},
     {Reason::kSkipMayCancel, "skip_may_cancel"},
+    {Reason::kHeadNorm, "head_norm"},
+    {Reason::kSoftCap, "soft_cap"},
+    {Reason::kParallelMlp, "parallel_mlp"},
 };
 
 constexpr Word<Basis> kBasisWords[] = {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.h"
+#include "base/parse_number.h"
 #include "base/suggestion.h"
 #include "result/summary.h"
 #include <rankfall/metric_info.h>
@@ -30,14 +30,6 @@ std::string_view trim(std::string_view text) {
       "condition '{}': {}; expected [VARIANT:]METRIC[@LAYER]>VALUE, for example "
       "'relative_residual.composite@last<0.1'",
       text, why);
-}
-
-template <class T>
-std::optional<T> parse_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 bool is_metric_character(char c) {

@@ -38,7 +38,17 @@ Point merged_point(const Rows& rows, std::string variant) {
   return point;
 }
 
-// What a metric's curves are of.
+}  // namespace
+
+std::string mean_of_points(const LayerCurves& of) {
+  std::set<std::optional<Index>> n;
+  for (const Point& point : of.curves.points) n.insert(point.n);
+  return n.size() == 1 && *n.begin() ? mean_words(of.metric, **n.begin(), of.over_seeds) : "";
+}
+
+namespace {
+
+// Fills in titles, axis and mean of a metric's curves.
 void describe(LayerCurves& of, bool by_head, bool by_seed, bool over_seeds) {
   const MetricInfo text = metric_info(of.metric);
   Curves& curves = of.curves;
@@ -56,9 +66,8 @@ void describe(LayerCurves& of, bool by_head, bool by_seed, bool over_seeds) {
   if (by_head) curves.about += " · mean over heads, lowest..highest";
   if (by_seed) curves.about += " · mean over seeds, lowest..highest";
   curves.deviations = over_seeds && curves.band == Band::kDeviation;
-  std::set<std::optional<Index>> n;
-  for (const Point& point : curves.points) n.insert(point.n);
-  if (n.size() == 1 && *n.begin()) curves.mean = mean_words(of.metric, **n.begin(), over_seeds);
+  of.over_seeds = over_seeds;
+  curves.mean = mean_of_points(of);
   if (curves.deviations && !curves.mean.empty()) curves.mean += ", ± standard deviation over seeds";
   if (text.is_share()) {  // a band goes no further than what it is a band of
     for (Point& point : curves.points) {
@@ -134,7 +143,9 @@ std::vector<Figure> head_maps(const Rows& rows) {
     for (const auto& [metric, of_metric] : maps.at(key)) {
       const MetricInfo text = metric_info(metric);
       Heat heat;
-      heat.title = heat.value = metric;
+      heat.title = heat.value = text.words;
+      heat.share = text.is_share();
+      heat.logarithms = text.is_log10();
       if (!text.formula.empty()) heat.about = fmt::format("{}: {}", metric, text.formula);
       for (const Row* row : of_metric) heat.values.push_back({*row->layer, *row->head, finite(row->mean)});
       figure.nodes.emplace_back(std::move(heat));

@@ -18,7 +18,11 @@ struct LayerCurves {
   std::string model, metric;
   Names variants;
   Curves curves;
+  bool over_seeds = false;  // points are means over seeds, not over samples
 };
+
+// "arithmetic mean over 32 samples"; empty where points are over different numbers of them.
+std::string mean_of_points(const LayerCurves& of);
 
 // In the order in which models and metrics first appear. Rows that are no layer rows are left out.
 std::vector<LayerCurves> layer_curves(const Rows& rows);
@@ -26,7 +30,7 @@ std::vector<LayerCurves> layer_curves(const Rows& rows);
 // A heat map for each metric that has heads, a figure for each model and variant.
 std::vector<Figure> head_maps(const Rows& rows);
 
-// What became of a variant's relative residual, from the first layer to the last.
+// The fate of a variant's relative residual, from the first layer to the last.
 struct Fate {
   double first = 0, last = 0, first_layer = 0, last_layer = 0;
   std::optional<double> floor_since;  // the layer from which on it is rounding alone
@@ -44,7 +48,7 @@ struct Fate {
 };
 Fate fate_of(const LayerCurves& of, const std::string& variant);
 
-// The same under a table: "retains 94 % of its residual (0.97 to 0.91 at layer 4)".
+// The sentence under a table: "retains 94 % of its residual (0.97 to 0.91 at layer 4)".
 Sentence finding(const LayerCurves& of, const std::string& variant, std::string_view precision);
 
 // Each variant's finding.

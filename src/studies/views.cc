@@ -23,6 +23,7 @@ constexpr StudyView kViews[] = {
     {"layer_costs", "Costs of a layer", "Time and memory of each kind of attention.", layer_costs_view},
     {"bench", "Speed", "The speed of rankfall on this machine.", bench_view},
     {"audit", "The audit", "Every claim of the theory, tested.", audit_view},
+    {"parity", "Parity", "Hidden states and attention beside those of another implementation.", parity_view},
     {"tokens", "Tokens", "How each text is tokenised.", tokens_view},
     {"doctor", "The machine", "This machine and build.", doctor_view},
 };

@@ -6,7 +6,7 @@
 #include "view/view.h"
 #include <rankfall/result.h>
 
-// What each study shows of its rows.
+// The views of all studies, each made from rows alone.
 
 namespace rankfall {
 
@@ -38,6 +38,7 @@ View layer_costs_view(const Result& result, const ViewOptions& options);
 View audit_view(const Result& result, const ViewOptions& options);
 View agreement_view(const Result& result, const ViewOptions& options);
 View tokens_view(const Result& result, const ViewOptions& options);
+View parity_view(const Result& result, const ViewOptions& options);
 View bench_view(const Result& result, const ViewOptions& options);
 View doctor_view(const Result& result, const ViewOptions& options);
 // Curves where there are layers, and every other row in a table.

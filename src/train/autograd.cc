@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/errors.h"
+#include "engine/dense/activation.h"
 #include "engine/layer_weights.h"
 #include "network/seen_keys.h"
 #include "train/attention_kernel.h"
@@ -20,6 +21,8 @@ torch::Tensor activate(Activation act, const torch::Tensor& x) {
       return torch::gelu(x);
     case Activation::kGeluTanh:
       return torch::gelu(x, "tanh");
+    case Activation::kGeluBloom:
+      return 0.5 * x * (1 + torch::tanh(kBloomRoot * (x + 0.044715 * x * x * x)));
     case Activation::kSilu:
       return torch::silu(x);
     case Activation::kTanh:
@@ -66,6 +69,7 @@ Parameters::Parameters(const Network& network, const WeightSource& source) {
 
 torch::Tensor Parameters::matrix(const TensorSlice& slice) const {
   torch::Tensor whole = tensor(slice.tensor);
+  if (slice.run > 0) throw usage_error("training knows no weights stored in runs");
   if (slice.rows != whole.size(0)) whole = whole.narrow(0, slice.row, slice.rows);
   if (slice.cols != whole.size(1)) whole = whole.narrow(1, slice.col, slice.cols);
   return whole;
@@ -95,6 +99,7 @@ torch::Tensor Autograd::input(const Network& network, const Batch& batch) {
   torch::Tensor x;
   if (const auto* tokens = std::get_if<TokenInput>(&network.input.source)) {
     x = torch::embedding(parameters_.matrix(tokens->words), batch.ids);
+    if (tokens->projection) x = linear(*tokens->projection, x);
     if (tokens->positions) {
       x = x + parameters_.matrix(*tokens->positions).narrow(0, tokens->position_offset, batch.ids.size(1));
     }
@@ -107,6 +112,7 @@ torch::Tensor Autograd::input(const Network& network, const Batch& batch) {
     if (const auto* f = std::get_if<Linear>(&stage)) x = linear(*f, x);
     if (const auto* n = std::get_if<Norm>(&stage)) x = norm(*n, NormPlace::kPre, std::move(x));
     if (const auto* act = std::get_if<Activation>(&stage)) x = activate(*act, x);
+    if (const auto* factor = std::get_if<Factor>(&stage)) x = x * factor->value;
   }
   return drop(std::move(x));
 }
@@ -131,13 +137,14 @@ torch::Tensor Autograd::norm(const Norm& norm, NormPlace /*place*/, torch::Tenso
   const torch::Tensor gain = norm.gain ? parameters_.vector(*norm.gain) : torch::Tensor();
   const torch::Tensor bias = norm.bias ? parameters_.vector(*norm.bias) : torch::Tensor();
   if (norm.kind == Norm::Kind::kLayer) return torch::layer_norm(x, {x.size(-1)}, gain, bias, norm.eps);
-  x = x * torch::rsqrt(x.square().mean(-1, true) + norm.eps);
+  if (norm.kind == Norm::Kind::kRms) x = x * torch::rsqrt(x.square().mean(-1, true) + norm.eps);
   if (gain.defined()) x = x * gain;
   return bias.defined() ? x + bias : x;
 }
 
 torch::Tensor Autograd::apply(const Attention& a, const torch::Tensor& x) {
   if (!std::holds_alternative<NoPositions>(a.positions)) throw usage_error("training knows no positions in the logits");
+  if (a.q_norm || a.k_norm || a.soft_cap > 0) throw usage_error("training knows no norms or caps of logits");
   if (!std::holds_alternative<SoftmaxWeights>(a.weights)) throw usage_error("training knows softmax attention only");
   const std::int64_t n_batch = x.size(0);
   const std::int64_t n = x.size(1);
@@ -166,6 +173,10 @@ torch::Tensor Autograd::apply(const Mlp& mlp, const torch::Tensor& x) {
 
 torch::Tensor Autograd::apply(const Elementwise& elementwise, const torch::Tensor& x) {
   return activate(elementwise.act, x);
+}
+
+torch::Tensor Autograd::sum(double fx, const torch::Tensor& x, double fy, const torch::Tensor& y) {
+  return fx * x + fy * y;
 }
 
 torch::Tensor Autograd::combine(double skip, torch::Tensor x, double branch, torch::Tensor y) {

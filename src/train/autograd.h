@@ -61,6 +61,7 @@ class Autograd {
   State apply(const Attention& attention, const State& x);
   State apply(const Mlp& mlp, const State& x);
   State apply(const Elementwise& elementwise, const State& x);
+  State sum(double fx, const State& x, double fy, const State& y);
   State combine(double skip, State x, double branch, State y);
   void hidden(Index state, const State& x);
 

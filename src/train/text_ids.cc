@@ -1,15 +1,11 @@
 #include "train/text_ids.h"
 
-#include <array>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <utility>
 
 #include "base/errors.h"
+#include "base/program_output.h"
 #include <rankfall/report.h>
 
 namespace rankfall {
@@ -27,41 +23,11 @@ std::string program() {
   throw input_error("{}: there is no rankfall beside it", self.string());
 }
 
-// Standard output of a program; its standard error is ours.
-std::string output_of(std::vector<std::string> arguments) {
-  std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) throw input_error("no pipe: {}", std::strerror(errno));
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  posix_spawn_file_actions_addclose(&actions, ends[1]);
-  std::vector<char*> pointers;
-  pointers.reserve(arguments.size() + 1);
-  for (std::string& argument : arguments) pointers.push_back(argument.data());
-  pointers.push_back(nullptr);
-  pid_t pid = 0;
-  const int failed = posix_spawn(&pid, pointers[0], &actions, nullptr, pointers.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  if (failed != 0) {
-    close(ends[0]);
-    throw input_error("cannot start {}: {}", arguments[0], std::strerror(failed));
-  }
-  std::string out;
-  std::array<char, 1 << 16> buffer{};
-  for (ssize_t n = 0; (n = read(ends[0], buffer.data(), buffer.size())) != 0;) {
-    if (n > 0) out.append(buffer.data(), static_cast<std::size_t>(n));
-    if (n < 0 && errno != EINTR) break;
-  }
-  close(ends[0]);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw input_error("the text was not tokenised, for the reason above");
-  }
-  return out;
+std::string output_of(const std::vector<std::string>& words) {
+  ProgramOutput output = program_output(words, false);
+  if (output.not_started != 0) throw input_error("cannot start {}: {}", words[0], std::strerror(output.not_started));
+  if (output.exit_code != 0) throw input_error("the text was not tokenised, for the reason above");
+  return std::move(output.text);
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ class Training {
 
   void watch_gradients() {
     for (const SubLayer& layer : network_.layers) {
-      const auto* a = std::get_if<Attention>(&layer.f);
+      const Attention* a = layer.attention();
       if (!a) continue;
       for (const auto& [name, f] : {std::pair("gradient.q", &a->q), {"gradient.k", &a->k}, {"gradient.v", &a->v}}) {
         gradients_[{name, layer.block}].add(parameters_.gradient_of(f->w.tensor).norm().item<double>());

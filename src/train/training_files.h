@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "io/directory_lock.h"
 #include "train/settings.h"
 #include "train/task_data.h"
 #include <rankfall/model.h>
@@ -25,7 +26,6 @@ class TrainingFiles {
  public:
   // Makes the directory and keeps others out of it while this lives (Error, kUsage, where one is in).
   explicit TrainingFiles(std::filesystem::path directory);
-  ~TrainingFiles();
   TrainingFiles(const TrainingFiles&) = delete;
   TrainingFiles& operator=(const TrainingFiles&) = delete;
 
@@ -43,7 +43,7 @@ class TrainingFiles {
 
  private:
   std::filesystem::path directory_;
-  int lock_ = -1;
+  std::optional<DirectoryLock> lock_;
 };
 
 }  // namespace rankfall

@@ -113,7 +113,7 @@ expect "its input" grep -q '"input": *".*input.safetensors"' "$dir/out"
 check "images" 0 -- measure "$families/vit" --pixels "$families/vit/input.safetensors" --format csv
 check "random input" 0 -- measure "$families/t5" --samples 2 --tokens 9 --format csv
 check "two kinds of input" 2 "" -- measure "$families/bert" --ids a --hidden b
-check "no such input" 3 "No such file" -- measure "$families/bert" --ids "$dir/none.npy"
+check "no such input" 3 "no such file" -- measure "$families/bert" --ids "$dir/none.npy"
 check "nothing random to repeat" 2 "neither the weights" -- measure "$families/bert" --ids "$families/bert/input.safetensors" --seeds 2
 check "no such directory" 3 "no such directory" -- measure "$dir/none/"
 check "a directory of nothing" 3 "found nothing" -- measure "$(mktemp -d -p "$dir")"
@@ -125,8 +125,8 @@ printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n' > "$
 check "a Git LFS pointer" 3 "git lfs pull" -- measure "$dir/spoilt"
 mv "$dir/spoilt/model.safetensors" "$dir/spoilt/pytorch_model.bin"
 check "a pickle" 3 "can execute any code" -- measure "$dir/spoilt"
-printf '{"model_type": "mamba"}' > "$dir/spoilt/config.json"
-check "an unknown family" 3 "expected one of albert, bert, camembert, distilbert, electra, gpt2, llama, roberta, san, t5, vit, xlm-roberta, xlnet" -- measure "$dir/spoilt"
+printf '{"model_type": "mambo"}' > "$dir/spoilt/config.json"
+check "an unknown family" 3 "expected one of albert, bert, bloom, camembert, distilbert, electra, gemma2, gemma3, gemma3_text, gpt2, gpt_neox, llama, mistral, modernbert, olmo2, olmo3, opt, phi3, qwen2, qwen3, roberta, san, t5, vit, xlm-roberta, xlnet" -- measure "$dir/spoilt"
 cp -r "$families/bert" "$dir/longer"
 chmod -R u+w "$dir/longer"
 sed 's/"num_hidden_layers": 3/"num_hidden_layers": 2/' "$families/bert/config.json" > "$dir/longer/config.json"
@@ -160,6 +160,13 @@ check "tokens" 0 -- tokens "$tokenizers/bert-uncased" --text "$dir/text"
 expect "pieces" grep -qF '[CLS]  the  program  is' "$dir/out"
 check "tokens as rows" 0 -- tokens "$tokenizers/t5" --text "$dir/text" --format csv
 expect "piece and id" grep -qE ',token,126,.*▁program' "$dir/out"
+check "tokens say who chose the special ones" 0 -- tokens "$tokenizers/families/mistral" --text "$dir/text"
+expect "in a note" grep -qF '<s> in front (post_processor' "$dir/out"
+check "tokens without special ones" 0 -- tokens "$tokenizers/families/mistral" --text "$dir/text" --special-tokens none
+expect "also in a note" grep -qF 'none (as requested)' "$dir/out"
+check "no token that begins a text" 3 "no token that begins a text .--special-tokens." -- tokens "$tokenizers/families/qwen2" --text "$dir/text" --special-tokens bos
+check "a text without special tokens" 0 "special tokens of each sample: none" -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/text" --special-tokens none --tokens 6 --format csv
+check "special tokens without a text" 2 "special-tokens" -- measure "${small[@]}" --special-tokens none
 check "tokens without a text" 2 "" -- tokens "$tokenizers/t5"
 check "tokens of what has none" 3 "expected vocab.txt or tokenizer.json" -- tokens "$families/bert" --text "$dir/text"
 check "measure a text" 0 "1 of 3 samples skipped" -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/text" --tokens 8 --format csv
@@ -170,12 +177,12 @@ expect "and the manifest says how long they are" grep -q '"tokens": "3 to 20"' "
 check "no text is long enough" 3 "none of 3 samples has 128 tokens" -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/text" --tokens 128
 check "padded" 0 -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/text" --pad --samples 3 --format csv
 check "paragraphs" 0 -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/text" --paragraphs --tokens 10 --samples 2 --format csv
-check "a preset has no tokenizer" 2 "--tokenizer DIRECTORY" -- measure bert-tiny@init --text "$dir/text"
+check "a preset has no tokenizer" 2 "presets have no tokenizer; add --tokenizer DIR" -- measure bert-tiny@init --text "$dir/text"
 check "text and ids" 2 "" -- measure bert-tiny@init --text a --ids b
 check "padding without a text" 2 "" -- measure bert-tiny@init --pad
 : > "$dir/empty"
 check "an empty text" 3 "empty" -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/empty"
-check "no such text" 3 "No such file" -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/none"
+check "no such text" 3 "no such file" -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/none"
 printf '{"t": "The program is free software."}\n' > "$dir/lines.jsonl"
 check "JSON lines" 0 -- measure $san --tokenizer "$tokenizers/bert-uncased" --text "$dir/lines.jsonl" --field t --tokens 6 --samples 1 --format csv
 check "images" 0 -- measure vit-base@init --pixels "$images/rgb.png" --pixels "$images/colour.jpg" --variant full --format json
@@ -349,10 +356,10 @@ if [[ -x $(dirname "$rankfall")/rankfall-train ]]; then
   check "train on features" 0 -- train hull -o "$dir/hull" "${tiny[@]}" --monitor
   check "features from a file" 0 -- measure "$dir/hull" --features "$dir/hull/task.safetensors" --samples 2
   check "ids for features" 3 "takes real features" -- measure "$dir/hull" --ids "$dir/sorted/seed-0/task.safetensors"
-  check "train on a text" 0 -- train memorize -o "$dir/memory" --quick --layers 1 --epochs 1 --quiet --text "$dir/text" \
+  check "train on a text" 0 -- train memorize -o "$dir/memory" --quick --layers 1 --epochs 1 -q --text "$dir/text" \
     --vocab "$tokenizers/bert-uncased"
   check "train on no text" 3 "" -- train memorize -o "$dir/memory2" --quick --quiet --text "$dir/none" --vocab "$dir"
-  check "circle" 0 -- circle -o "$dir/circle" --quick --epochs 2 --dim 8 --steps 5 --quiet
+  check "circle" 0 -- circle -o "$dir/circle" --quick --epochs 2 --dim 8 --steps 5 -q
   expect "tracks as rows" grep -q ',track.x,' "$dir/circle/circle.csv"
   check "circle on a page" 0 -- report "$dir/circle/circle.json" -o "$dir/circle.html"
   names=$(awk -F, 'NR == 1 { while ($(++c) != "metric"); next } { print $c }' "$dir/circle/circle.csv" | sort -u)
@@ -376,6 +383,9 @@ expect "bench gives shares" grep -q ',share_of_peak,' "$dir/out"
 
 check "a plot in characters" 0 -- measure "${small[@]}" --plot
 expect "with a legend" grep -q '● full' "$dir/out"
+check "a plot of nothing" 0 -- doctor --plot
+expect "says so" grep -q '^Nothing to plot: this result has no curves.' "$dir/out"
+check "no plot in csv" 0 "note: --plot draws below tables only" -- measure "${small[@]}" --plot --format csv
 
 "$rankfall" measure "${small[@]}" -q -o "$dir/tiny.json"
 if "$rankfall" report "$dir/tiny.json" -o "$dir/probe.html" --no-charts 2>&1 | grep -q 'without its report page'; then
@@ -388,7 +398,7 @@ else
   expect "it is a page" grep -q '^<!doctype html>' "$dir/page.html"
   expect "charts for notebooks" test -s "$dir/page-charts/s1-curves.vl.json"
   check "a report of csv" 3 "needs JSON" -- report "$dir/tiny.csv" -o "$dir/page.html"
-  check "a report of nothing" 3 "No such file" -- report "$dir/none.json" -o "$dir/page.html"
+  check "a report of nothing" 3 "no such file" -- report "$dir/none.json" -o "$dir/page.html"
   # Charts fit below the limit, the page does not: as on a disk that is full by then.
   (
     ulimit -f 200

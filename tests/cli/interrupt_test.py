@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """interrupt_test.py RANKFALL: Ctrl-C and SIGTERM in the middle of a long job on a terminal: the line of progress ends, the command
-says that it was stopped, and the process ends by the signal."""
+says that it was stopped, and the process ends by the signal. And `manual` on a terminal that has no man: no roff."""
 
 import os
 import pty
@@ -50,4 +50,18 @@ for number, word in ((signal.SIGINT, "interrupted"), (signal.SIGTERM, "terminate
     if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != number:
         failed = True
         print(f"FAILED: ended with status {status}, expected signal {number}")
+
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execve(rankfall, [rankfall, "manual"], {"PATH": "/nonexistent", "TERM": "xterm"})
+out = b""
+try:
+    while piece := os.read(terminal, 65536):
+        out += piece
+except OSError:
+    pass
+_, status = os.waitpid(pid, 0)
+if b"\n.SH" in out or b"rankfall help COMMAND" not in out or os.waitstatus_to_exitcode(status) != 2:
+    failed = True
+    print(f"FAILED: manual without man: status {status}, {out[-200:]!r}")
 sys.exit(failed)

@@ -79,7 +79,10 @@ fits "the plain list"
 check "metrics of a group" 0 -- metrics COSINE
 expect "has its members" grep -q '^  cosine.mean_abs ' "$dir/out"
 expect "and no others" bash -c '! grep -q rank.stable "$1"' - "$dir/out"
+expect "no letters of others" bash -c '! grep -qE "^  (P |W, D|n, d)" "$1"' - "$dir/out"
 check "one metric" 0 -- metrics growth_factor
+expect "letters that occur" grep -qE '^  res X +the residual' "$dir/out"
+expect "and no others" bash -c '! grep -qE "^  (n, d, L, H|P|1·mean) " "$1"' - "$dir/out"
 expect "its mean" grep -qE '^  mean +mean of the logarithms' "$dir/out"
 expect "its studies" grep -qE '^  written by +collapse per layer$' "$dir/out"
 check "a member of a family" 0 -- metrics log10_bound.T2.2

@@ -17,23 +17,30 @@ if find "$prefix" -name '*.a' | grep .; then
 fi
 "$here/../robustness/elf_paths.py" "$prefix"
 
+# consumer COMPILER FLAGS: one combination, in a folder of its own. Prints its log whole, so that those that run at the
+# same time do not mix.
+consumer() {
+  local compiler=$1 flags=$2 dir=$work/$1${2%% *} status=0
+  {
+    echo "--- $compiler $flags"
+    cmake -S "$here" -B "$dir" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+      -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_BUILD_TYPE=Release && cmake --build "$dir" && "$dir/consumer"
+  } > "$dir.log" 2>&1 || status=$?
+  if [[ $status -ne 0 ]]; then cat -- "$dir.log"; else head -n 1 -- "$dir.log"; fi
+  return "$status"
+}
+export -f consumer
+export here work prefix
+
 for compiler in g++ clang++; do
   if ! command -v "$compiler" > /dev/null; then
-    echo "skipped: no $compiler"
+    echo "skipped: no $compiler" >&2
     continue
   fi
   for flags in "" "-march=native" "-fsanitize=address,undefined -fno-sanitize-recover=all"; do
-    echo "--- $compiler $flags"
-    dir=$work/$compiler${flags%% *}
-    cmake -S "$here" -B "$dir" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
-      -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_BUILD_TYPE=Release > "$work/configure.log" || {
-      cat -- "$work/configure.log"
-      exit 1
-    }
-    cmake --build "$dir"
-    "$dir/consumer"
+    printf '%s\0' "$compiler" "$flags"
   done
-done
+done | xargs -0 -n 2 -P "$(nproc)" bash -c 'consumer "$@"' consumer
 
 if command -v pkg-config > /dev/null; then
   echo "--- pkg-config"

@@ -1,6 +1,5 @@
 #include <cmath>
 
-#include <Eigen/QR>
 #include <gmock/gmock.h>
 
 #include "base/random.h"
@@ -89,6 +88,13 @@ class Plain {
     return p;
   }
 
+  // Newton's iteration for the inverse, of products alone. 60 steps are enough for a condition of 1e9.
+  static Matrix<double> inverse_of(const Matrix<double>& a) {
+    Matrix<double> x = a.transpose() / a.squaredNorm();
+    for (int step = 0; step < 60; ++step) x = 2 * x - x * (a * x);
+    return x;
+  }
+
   // [runs, n]: row r takes the mean of run r of the tokens that are no padding.
   Matrix<double> pooling(Index runs) const {
     std::vector<Index> tokens;
@@ -134,8 +140,7 @@ class Plain {
     }
     for (Index r = 0; r < across.rows(); ++r) across.row(r) /= across.row(r).sum();
     const Matrix<double> middle = softmax(a_.scale * queries * keys.transpose());
-    const Matrix<double> inverse = middle.completeOrthogonalDecomposition().pseudoInverse();
-    return softmax(a_.scale * q_ * keys.transpose()) * inverse * across;
+    return softmax(a_.scale * q_ * keys.transpose()) * inverse_of(middle) * across;
   }
   Matrix<double> of(const FeatureWeights& w) const {
     const Matrix<double> directions = drawn_matrix(a_, block_, head_, k_.rows());
@@ -421,7 +426,7 @@ struct Opened : plain::Forward<double> {
   plain::Table<double> normed(const SubLayer& layer, const Matrix<double>& state) const {
     plain::Table<double> x;
     for (Index i = 0; i < state.rows(); ++i) x.emplace_back(state.row(i).begin(), state.row(i).end());
-    return layer.pre ? norm(*layer.pre, x) : x;
+    return layer.branches[0].in ? norm(*layer.branches[0].in, x) : x;
   }
   Matrix<double> projected(const Attention& a, const Linear& f, const plain::Table<double>& x) const {
     const plain::Table<double> y = rotated(a, linear(f, x));
@@ -441,7 +446,7 @@ TEST(AttentionKinds, GaussianWeightsAreThoseOfDistances) {
   Recorder<double> recorder;
   std::vector<Observer<double>*> observers = {&recorder};
   last(network, model, sample, observers);
-  const auto& a = std::get<Attention>(network.layers[0].f);
+  const auto& a = std::get<Attention>(network.layers[0].branches[0].f);
   Opened opened(network, *model.weights);
   const auto states = opened.states(sample);
   const auto q = opened.map(a.q, states[0]);
@@ -591,7 +596,7 @@ TEST(AttentionKinds, HeadsMayShareKeys) {
     SCOPED_TRACE(c.name);
     Network network = model.network;
     for (SubLayer& layer : network.layers) {
-      auto* a = std::get_if<Attention>(&layer.f);
+      auto* a = std::get_if<Attention>(&layer.branches[0].f);
       if (!a) continue;
       a->mask.causal = c.causal;
       a->weights = c.weights;
@@ -603,7 +608,7 @@ TEST(AttentionKinds, HeadsMayShareKeys) {
     last(network, model, sample, observers);
     const Opened opened(network, *model.weights);
     for (const SubLayer& layer : network.layers) {
-      const auto* a = std::get_if<Attention>(&layer.f);
+      const auto* a = std::get_if<Attention>(&layer.branches[0].f);
       if (!a) continue;
       ASSERT_LT(a->n_kv_heads, a->n_heads);
       const auto x = opened.normed(layer, recorder.states[static_cast<std::size_t>(layer.block)]);
@@ -657,7 +662,8 @@ TEST(AttentionKinds, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(refusal(causal, "performer"), "");
   EXPECT_EQ(refusal(causal, "window"), "");
   EXPECT_EQ(refusal(causal, "gaussian"), "");
-  EXPECT_TRUE(std::get<Attention>(network_with(open_model(causal, 0).network, "window").layers[0].f).mask.causal);
+  EXPECT_TRUE(
+      std::get<Attention>(network_with(open_model(causal, 0).network, "window").layers[0].branches[0].f).mask.causal);
   EXPECT_THAT(refusal("san:layers=1,heads=2,dim=8,vocab=9,relative=xlnet", "performer"), HasSubstr("distances"));
   EXPECT_THAT(refusal("san:layers=1,heads=2,dim=8,vocab=9,mask=window,window=2", "nystrom"), HasSubstr("a window"));
 }

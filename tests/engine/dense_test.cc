@@ -78,7 +78,7 @@ TEST_P(Networks, AttentionRowsAreDistributions) {
     const auto& layer = model.network.layers[0];
     for (Index i = 0; i < p.rows(); ++i) {
       for (Index j = 0; j < p.cols(); ++j) {
-        if (!plain::allows(std::get<Attention>(layer.f).mask, i, j, p.cols())) {
+        if (!plain::allows(layer.attention()->mask, i, j, p.cols())) {
           EXPECT_EQ(p(i, j), 0);
         }
       }

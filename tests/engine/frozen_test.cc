@@ -185,7 +185,7 @@ TEST(Follow, TermIsPXW) {
         .eval();
   };
   const auto w = [&](std::size_t layer, Index head) -> Matrix<double> {
-    const auto& a = std::get<Attention>(model.network.layers[layer].f);
+    const auto& a = std::get<Attention>(model.network.layers[layer].branches[0].f);
     return weight(a.v).middleRows(head * 3, 3).transpose() * weight(a.o).middleCols(head * 3, 3).transpose();
   };
   const Matrix<double> expected = terms[0][0].attention.joined() * recorder.states[0] * w(0, 1) * w(2, 0);
@@ -319,7 +319,7 @@ TEST(OtherAttention, PathsAddUpToTheForwardPass) {
                 1e-11 * y.norm());
       const auto shares = adjoint_shares(network, *model.weights, one, directions, {.by_length = true, .reach = 2})[0];
       EXPECT_NEAR(shares[0].tokens.sum() + shares[0].mlp.sum() + shares[0].bias.sum(), 1, 1e-11);
-      const bool distributions = has_distributions(std::get<Attention>(network.layers[0].f).weights);
+      const bool distributions = has_distributions(std::get<Attention>(network.layers[0].branches[0].f).weights);
       EXPECT_EQ(shares[0].reach.size() > 0, distributions);
       if (distributions) {
         EXPECT_LT((shares[0].reach.colwise().sum().array() - 1).abs().maxCoeff(), 1e-12);
@@ -348,6 +348,11 @@ TEST(Rerun, IsTheHeadAloneWithItsOwnAttention) {
     // In block 0 the state is the network's own, so attention is, too.
     Recorder<double> whole;
     forward<double>(model.network, *model.weights, samples, std::vector<Observer<double>*>{&whole});
+    const std::optional<HeadNorm>& of_heads = model.network.layers[0].attention()->q_norm;
+    if (of_heads && !of_heads->per_head) {  // no head has queries of its own
+      EXPECT_THROW(rerun_network(model.network, {{}, {{0, 0}}}), Error);
+      continue;
+    }
     for (Index head = 0; head < n_heads; ++head) {
       const Network one = rerun_network(model.network, {{}, {{0, head}}});
       EXPECT_EQ(one.sizes.n_blocks, 1);

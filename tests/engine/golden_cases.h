@@ -12,8 +12,8 @@
 #include <rankfall/sample.h>
 #include <rankfall/variants.h>
 
-// Hidden states and attentions of tiny random models, computed in float64 by Hugging Face transformers 4.25
-// (data/families).
+// Hidden states and attentions of tiny random models, computed in float64 by Hugging Face transformers 4.25, those of
+// newer families by 4.57.6 (data/families).
 
 namespace rankfall {
 
@@ -77,35 +77,44 @@ inline std::vector<Sample> read_samples(const Network& network, const std::files
 
 // A case's network, weights and inputs.
 struct GoldenModel {
-  explicit GoldenModel(const GoldenCase& c) : folder(kFamilies / c.family), base(read_network(folder)) {
+  explicit GoldenModel(const GoldenCase& c, const char* config = "config.json") : folder(kFamilies / c.family) {
+    const Model opened = open_model(folder.string(), 0);
+    base = read_network(folder, config);
     network = without(base, parts_of(c.variant));
-    weights = std::make_unique<FileSource>(base.tensors, folder / "model.safetensors");
+    weights = opened.weights;
     samples = read_samples(network, folder / "input.safetensors");
     expected = SafetensorsFile::open(folder / "expected.safetensors");
   }
-  static Network read_network(const std::filesystem::path& folder) {
+  static Network read_network(const std::filesystem::path& folder, const char* name) {
     std::ostringstream config;
-    config << std::ifstream(folder / "config.json").rdbuf();
-    return network_from_config(config.str(), "config.json");
+    config << std::ifstream(folder / name).rdbuf();
+    return network_from_config(config.str(), name);
   }
   // As a model that a command would open, with all its parts.
   Model model() const {
     Model out;
     out.name = folder.filename().string();
     out.network = base;
-    out.weights = std::make_shared<FileSource>(base.tensors, folder / "model.safetensors");
+    out.weights = weights;
     return out;
   }
   std::filesystem::path folder;
   Network base, network;
-  std::unique_ptr<FileSource> weights;
+  std::shared_ptr<const WeightSource> weights;
   std::vector<Sample> samples;
   std::shared_ptr<const SafetensorsFile> expected;
 };
 
+inline constexpr const char* kModernFamilies[] = {
+    "bloom", "gemma2",   "gemma3", "gpt_neox",      "gpt_neox_seq",        "mistral", "modernbert",   "olmo2", "olmo3",
+    "opt",   "opt_350m", "phi3",   "phi3_longrope", "phi3_longrope_short", "qwen2",   "qwen2_window", "qwen3"};
+
 inline std::vector<GoldenCase> golden_cases() {
   std::vector<GoldenCase> all;
-  for (const char* family : {"albert", "bert", "distilbert", "electra", "gpt2", "roberta", "t5", "vit", "xlnet"}) {
+  std::vector<const char*> families = {"albert",  "bert", "distilbert", "electra", "gpt2",
+                                       "roberta", "t5",   "vit",        "xlnet"};
+  families.insert(families.end(), std::begin(kModernFamilies), std::end(kModernFamilies));
+  for (const char* family : families) {
     for (const char* variant : {"full", "no_attn_skip", "no_mlp", "san"}) all.push_back({family, variant});
   }
   return all;

@@ -31,7 +31,9 @@ inline std::vector<std::string> small_networks() {
   };
 }
 
-// Families with what no specification has: T5's biases, rotary positions, gated MLPs, shared key heads, RMSNorm.
+// Families with what no specification has: T5's biases, rotary positions, gated MLPs, shared key heads, RMSNorm, and of
+// the newer ones parallel branches, weights in runs, partial and scaled rotary positions, windows by layer, norms of
+// queries and keys, soft caps, norms behind branches, gains 1 + w, ALiBi, a projected word table.
 inline std::vector<std::string> small_configs() {
   return {
       R"({"model_type": "t5", "d_model": 12, "d_kv": 4, "d_ff": 20, "num_layers": 3, "num_heads": 3, "vocab_size": 50,
@@ -39,6 +41,28 @@ inline std::vector<std::string> small_configs() {
       R"({"model_type": "llama", "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 3,
           "num_attention_heads": 4, "num_key_value_heads": 2, "hidden_act": "silu", "rms_norm_eps": 1e-6,
           "vocab_size": 50, "max_position_embeddings": 64, "initializer_range": 0.2})",
+      R"({"model_type": "gpt_neox", "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 3,
+          "num_attention_heads": 4, "rotary_pct": 0.5, "vocab_size": 50, "initializer_range": 0.2})",
+      R"({"model_type": "gemma2", "hidden_size": 12, "intermediate_size": 20, "num_hidden_layers": 3,
+          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4, "query_pre_attn_scalar": 3,
+          "attn_logit_softcapping": 2.0, "sliding_window": 3, "vocab_size": 50, "initializer_range": 0.2})",
+      R"({"model_type": "qwen3", "hidden_size": 12, "intermediate_size": 20, "num_hidden_layers": 3,
+          "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 4, "vocab_size": 50,
+          "initializer_range": 0.2})",
+      R"({"model_type": "olmo3", "hidden_size": 16, "intermediate_size": 20, "num_hidden_layers": 3,
+          "num_attention_heads": 4, "num_key_value_heads": 2, "sliding_window": 3, "vocab_size": 50,
+          "initializer_range": 0.2})",
+      R"({"model_type": "phi3", "hidden_size": 24, "intermediate_size": 20, "num_hidden_layers": 3,
+          "num_attention_heads": 3, "partial_rotary_factor": 0.5, "vocab_size": 50, "initializer_range": 0.2,
+          "max_position_embeddings": 64, "original_max_position_embeddings": 4,
+          "rope_scaling": {"type": "longrope", "short_factor": [1.0, 1.5], "long_factor": [2.0, 3.0]}})",
+      R"({"model_type": "modernbert", "hidden_size": 12, "intermediate_size": 20, "num_hidden_layers": 3,
+          "num_attention_heads": 3, "local_attention": 4, "vocab_size": 50, "initializer_range": 0.2})",
+      R"({"model_type": "bloom", "hidden_size": 12, "n_layer": 3, "n_head": 3, "vocab_size": 50,
+          "initializer_range": 0.2})",
+      R"({"model_type": "opt", "hidden_size": 12, "ffn_dim": 20, "num_hidden_layers": 3, "num_attention_heads": 3,
+          "max_position_embeddings": 40, "word_embed_proj_dim": 8, "do_layer_norm_before": false, "vocab_size": 50,
+          "init_std": 0.2})",
   };
 }
 

@@ -48,11 +48,17 @@ class Forward {
     std::vector<Table<T>> states = {x};
     for (std::size_t l = 0; l < network_.layers.size(); ++l) {
       const SubLayer& layer = network_.layers[l];
-      const Table<T> in = layer.pre ? norm(*layer.pre, x) : x;
-      const Table<T> y = std::visit([&](const auto& f) { return apply(f, in); }, layer.f);
       Table<T> z = x;
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        for (std::size_t j = 0; j < x[i].size(); ++j) z[i][j] = T(layer.skip) * x[i][j] + T(layer.branch) * y[i][j];
+      for (auto& row : z) {
+        for (T& v : row) v *= T(layer.skip);
+      }
+      for (const Branch& branch : layer.branches) {
+        const Table<T> in = branch.in ? norm(*branch.in, x) : x;
+        Table<T> y = std::visit([&](const auto& f) { return apply(f, in); }, branch.f);
+        if (branch.out) y = norm(*branch.out, y);
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          for (std::size_t j = 0; j < x[i].size(); ++j) z[i][j] += T(branch.scale) * y[i][j];
+        }
       }
       x = layer.post ? norm(*layer.post, z) : z;
       const bool last = l + 1 == network_.layers.size() || network_.layers[l + 1].block != layer.block;
@@ -84,13 +90,19 @@ class Forward {
 
   // w[o][i] of the logical [out, in] matrix.
   T weight(const TensorSlice& slice, Index out, Index in) const {
-    const Index row = slice.row + (slice.transposed ? in : out);
-    const Index col = slice.col + (slice.transposed ? out : in);
     const TensorSpec& spec = network_.tensors[static_cast<std::size_t>(slice.tensor)];
+    Index row = slice.transposed ? in : out;
+    Index col = slice.transposed ? out : in;
+    if (slice.run > 0) {
+      Index& output = spec.shape.size() == 1 ? col : row;
+      output = output / slice.run * slice.period + output % slice.run;
+    }
+    row += slice.row;
+    col += slice.col;
     const TensorData data = source_.rows(slice.tensor, row, 1);
     std::vector<double> values(static_cast<std::size_t>(spec.matrix_cols()));
     widen<double>(data.dtype, data.bytes, std::span<double>(values));
-    return T(values[static_cast<std::size_t>(col)]);
+    return T(values[static_cast<std::size_t>(col)]) + T(spec.offset);
   }
 
   Table<T> linear(const Linear& f, const Table<T>& x) const {
@@ -114,7 +126,7 @@ class Forward {
       if (norm.kind == Norm::Kind::kLayer) {
         for (const T& v : row) mean += v / d;
       }
-      const T scale = norm_scale(row, mean, norm.eps);
+      const T scale = norm.kind == Norm::Kind::kAffine ? T(1) : norm_scale(row, mean, norm.eps);
       for (std::size_t j = 0; j < row.size(); ++j) {
         row[j] = (row[j] - mean) / scale * (norm.gain ? weight(*norm.gain, 0, static_cast<Index>(j)) : T(1)) +
                  (norm.bias ? weight(*norm.bias, 0, static_cast<Index>(j)) : T(0));
@@ -140,6 +152,8 @@ class Forward {
         const T inner = sqrt(T(2) / T(3.14159265358979323846)) * (x + T(0.044715) * x * x * x);
         return x / T(2) * (T(1) + tanh(inner));
       }
+      case Activation::kGeluBloom:
+        return x / T(2) * (T(1) + tanh(T(T(0.79788456) * x * (T(1) + T(0.044715) * x * x))));
       case Activation::kSilu:
         return x / (T(1) + exp(T(-x)));
       case Activation::kTanh:
@@ -176,6 +190,9 @@ class Forward {
       // Not scaled, while the caller scales: the scale of every T5 is 1, and this divides it out for any other.
       z += weight(t5->bias, t5_bucket(j - i, t5->bias.rows, t5->max_distance), head) / T(a.scale);
     }
+    if (const auto* alibi = std::get_if<AlibiPositions>(&a.positions)) {
+      z += T(alibi->slope(head)) * T(static_cast<double>(j)) / (alibi->before_scale ? T(1) : T(a.scale));
+    }
     for (Index c = 0; c < d; ++c) {
       const T query = q[static_cast<std::size_t>(i)][static_cast<std::size_t>(head * d + c)];
       const T key = k[static_cast<std::size_t>(j)][static_cast<std::size_t>(kv * d + c)];
@@ -204,17 +221,22 @@ class Forward {
   // Complex multiplication of (x_c, x_{c + d/2}) by e^{i p w_c} in each head.
   static Table<T> rotated(const Attention& a, Table<T> x) {
     const auto* rotary = std::get_if<RotaryPositions>(&a.positions);
+    if (!rotary) return x;
     const auto d = static_cast<std::size_t>(a.d_head);
-    for (std::size_t p = 0; rotary && p < x.size(); ++p) {
+    const auto m = rotary->channels > 0 ? static_cast<std::size_t>(rotary->channels) : d;
+    // The table is data (position_tables_test.cc looks at it).
+    const RotaryTable<double> table = rotary_table(static_cast<Index>(x.size()), a.d_head, *rotary);
+    for (std::size_t p = 0; p < x.size(); ++p) {
       for (std::size_t first = 0; first < x[p].size(); first += d) {
-        for (std::size_t c = 0; c < d / 2; ++c) {
-          const double w = std::pow(rotary->base, -2.0 * static_cast<double>(c) / static_cast<double>(d));
-          const T cosine = T(std::cos(static_cast<double>(p) * w));
-          const T sine = T(std::sin(static_cast<double>(p) * w));
-          const T re = x[p][first + c];
-          const T im = x[p][first + c + d / 2];
-          x[p][first + c] = re * cosine - im * sine;
-          x[p][first + c + d / 2] = re * sine + im * cosine;
+        for (std::size_t c = 0; c < m / 2; ++c) {
+          const T cosine = T(table.cos(static_cast<Index>(p), static_cast<Index>(c)));
+          const T sine = T(table.sin(static_cast<Index>(p), static_cast<Index>(c)));
+          T& one = x[p][first + (rotary->interleaved ? 2 * c : c)];
+          T& other = x[p][first + (rotary->interleaved ? 2 * c + 1 : c + m / 2)];
+          const T re = one;
+          const T im = other;
+          one = re * cosine - im * sine;
+          other = re * sine + im * cosine;
         }
       }
     }
@@ -224,8 +246,8 @@ class Forward {
  private:
   Table<T> apply(const Attention& a, const Table<T>& x) const {
     const Index n = static_cast<Index>(x.size());
-    const Table<T> q = rotated(a, linear(a.q, x));
-    const Table<T> k = rotated(a, linear(a.k, x));
+    const Table<T> q = rotated(a, normed(a.q_norm, a.d_head, linear(a.q, x)));
+    const Table<T> k = rotated(a, normed(a.k_norm, a.d_head, linear(a.k, x)));
     const Table<T> v = linear(a.v, x);
     Table<T> mixed(x.size(), std::vector<T>(static_cast<std::size_t>(a.n_heads * a.d_head), T(0)));
     for (Index h = 0; h < a.n_heads; ++h) {
@@ -235,7 +257,10 @@ class Forward {
         for (Index j = 0; j < n; ++j) {
           const auto at = static_cast<std::size_t>(j);
           seen[at] = allows(a.mask, i, j, n) && (sample_->valid.empty() || sample_->valid[at] != 0);
-          if (seen[at]) p[at] = logit(a, h, i, j, q, k) * T(a.scale);
+          if (!seen[at]) continue;
+          p[at] = logit(a, h, i, j, q, k) * T(a.scale);
+          using std::tanh;
+          if (a.soft_cap > 0) p[at] = T(a.soft_cap) * tanh(T(p[at] / T(a.soft_cap)));
         }
         softmax(p, seen);
         for (Index j = 0; j < n; ++j) {
@@ -249,6 +274,20 @@ class Forward {
       }
     }
     return linear(a.o, mixed);
+  }
+
+  Table<T> normed(const std::optional<HeadNorm>& of_heads, Index d_head, Table<T> x) const {
+    if (!of_heads) return x;
+    if (!of_heads->per_head) return norm(of_heads->norm, x);
+    const auto d = static_cast<std::size_t>(d_head);
+    for (auto& row : x) {
+      for (std::size_t first = 0; first < row.size(); first += d) {
+        const auto begin = row.begin() + static_cast<std::ptrdiff_t>(first);
+        const Table<T> part = norm(of_heads->norm, {std::vector<T>(begin, begin + d_head)});
+        std::copy(part[0].begin(), part[0].end(), begin);
+      }
+    }
+    return x;
   }
 
   Table<T> input(const Sample& sample) const {
@@ -269,9 +308,11 @@ class Forward {
                                        [&](std::int32_t id) { return id != *tokens.padding_id; });
           position = ids[i] == *tokens.padding_id ? *tokens.padding_id : n + *tokens.padding_id;
         }
-        for (Index c = 0; c < tokens.words.cols; ++c) {
+        for (Index c = 0; c < tokens.words.cols; ++c)
+          x[i][static_cast<std::size_t>(c)] = weight(tokens.words, ids[i], c);
+        if (tokens.projection) x[i] = linear(*tokens.projection, {x[i]})[0];
+        for (Index c = 0; c < std::ssize(x[i]); ++c) {
           T& out = x[i][static_cast<std::size_t>(c)];
-          out = weight(tokens.words, ids[i], c);
           if (tokens.positions) out += weight(*tokens.positions, position, c);
           if (tokens.segments) out += weight(*tokens.segments, sample.segments.empty() ? 0 : sample.segments[i], c);
         }
@@ -281,6 +322,11 @@ class Forward {
       if (const auto* f = std::get_if<Linear>(&stage)) x = linear(*f, x);
       if (const auto* n = std::get_if<Norm>(&stage)) x = norm(*n, x);
       if (const auto* a = std::get_if<Activation>(&stage)) x = apply(Elementwise{*a}, x);
+      if (const auto* factor = std::get_if<Factor>(&stage)) {
+        for (auto& row : x) {
+          for (T& v : row) v *= T(factor->value);
+        }
+      }
     }
     return x;
   }

@@ -33,10 +33,12 @@ class Recorder final : public Observer<T> {
     if (p.size() == 0) p.setZero(rows.cols(), rows.cols());
     p.middleRows(first_row, rows.rows()) = rows;
   }
-  void norm_scales(Index layer, NormPlace place, const RowVectorRef<T>& scale) override {
-    scales[{layer, place}] = scale;
+  void norm_scales(const NormSite& site, const RowVectorRef<T>& scale) override {
+    scales[{site.layer, site.place}] = scale;
   }
-  void branch(Index layer, const MatrixRef<T>& y) override { branches[layer] = y; }
+  void branch(Index layer, Index branch, const MatrixRef<T>& y) override {
+    if (branch == 0) branches[layer] = y;
+  }
 
   std::vector<Matrix<T>> states;
   std::map<std::pair<Index, Index>, Matrix<T>> attentions;

@@ -180,9 +180,9 @@ TEST(SplitEdges, TinyPositionTermsOfRotary) {
   Network network = repeat(apply(variant_without("attn_skip,mlp,norm"), model.network), 4);
   for (const double factor : {1e3, 1e9, 1e25}) {
     for (SubLayer& layer : network.layers) {
-      auto& attention = std::get<Attention>(layer.f);
+      auto& attention = std::get<Attention>(layer.branches[0].f);
       attention.mask = {};
-      std::get<RotaryPositions>(attention.positions).factor = factor;
+      std::get<RotaryPositions>(attention.positions).scaling = LinearScaling{factor};
     }
     const Depth depth =
         compare(900, network, *model.weights, hidden(6, 16, 1, 1), "angles / " + std::to_string(factor));

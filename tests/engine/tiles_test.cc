@@ -60,7 +60,7 @@ void for_each_attention(T size, const Body& body) {
     }
     LayerLoader<T> loader(model.network, *model.weights, kTokens);
     const LoadedLayer<T>& layer = loader.load(0);
-    const auto& attention = std::get<Attention>(layer.layer->f);
+    const Attention& attention = *layer.layer->attention();
     const Head<T> head = random_head<T>(attention, size);
     for (const bool padded : {false, true}) {
       std::vector<std::uint8_t> valid;
@@ -120,7 +120,7 @@ TEST(Tiles, AreLeftOutWhereTheMaskHidesAllOfThem) {
     for (const char* kind : {"bigbird:w=3,global=0,random=1", "bigbird:w=70,global=9,random=2,seed=5",
                              "bigbird:w=5,global=9,random=3,block=16", "window:w=500"}) {
       Network network = with_attention(model.network, attention_named(kind));
-      auto& attention = std::get<Attention>(network.layers[0].f);
+      auto& attention = std::get<Attention>(network.layers[0].branches[0].f);
       attention.mask.causal = causal;
       LayerLoader<double> loader(network, *model.weights, kTokens);
       const Matrix<double> zero = Matrix<double>::Zero(kTokens, 4);

@@ -107,7 +107,7 @@ TEST(ArrayFile, TheFirstSamplesOfJson) {
 
 TEST(ArrayFile, SomethingElse) {
   const TempDir dir;
-  EXPECT_THAT(input_error([&] { ArrayFile(dir.path() / "absent"); }), HasSubstr("No such file"));
+  EXPECT_THAT(input_error([&] { ArrayFile(dir.path() / "absent"); }), HasSubstr("no such file"));
   EXPECT_THAT(input_error([&] { ArrayFile(dir.file("a.txt", "The quick brown fox jumps")); }), HasSubstr("a.txt"));
 }
 

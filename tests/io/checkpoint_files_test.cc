@@ -149,7 +149,7 @@ TEST(CheckpointFiles, OtherThingsInPlaceOfTheWeights) {
   EXPECT_THAT(error_of(dir), HasSubstr("HTML page"));
   std::filesystem::remove(dir.path() / "model.safetensors");
   std::filesystem::create_symlink("nowhere", dir.path() / "model.safetensors");
-  EXPECT_THAT(error_of(dir), HasSubstr("No such file"));
+  EXPECT_THAT(error_of(dir), HasSubstr("no such file"));
   std::filesystem::remove(dir.path() / "model.safetensors");
   std::filesystem::create_directory(dir.path() / "model.safetensors");
   EXPECT_THAT(error_of(dir), HasSubstr("directory"));

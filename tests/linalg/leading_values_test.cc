@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include <Eigen/QR>
 #include <gtest/gtest.h>
 
 #include "base/random.h"

@@ -7,22 +7,14 @@
 #include <gtest/gtest.h>
 
 #include "base/dcheck.h"
-#include "base/random.h"
 #include "linalg/gemm.h"
+#include "linalg/matrices.h"
 
 namespace rankfall {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
-constexpr double kEps = std::numeric_limits<double>::epsilon();
-
-template <class T>
-Matrix<T> random_matrix(Index rows, Index columns, std::uint64_t seed) {
-  Matrix<float> m(rows, columns);
-  fill_normal(random_key(seed, "norms_test"), 0, {m.data(), static_cast<std::size_t>(m.size())}, 1.0);
-  return m.cast<T>();
-}
 
 // The definitions, in the plainest words.
 Norms plain_norms(const Matrix<double>& x) {

@@ -340,7 +340,10 @@ TEST(Checkpoint, ConfigurationsAreNotBelieved) {
     const char* config;
     const char* says;
   } cases[] = {
-      {R"({"model_type": "mamba"})", "'model_type' is 'mamba', expected one of albert, bert"},
+      {R"({"model_type": "mambo"})", "'model_type' is 'mambo', expected one of albert, bert"},
+      {R"({"model_type": "mamba"})", "The nearest family that it reads is llama; mamba differs: it has no attention"},
+      {R"({"model_type": "bart"})", "bart differs: it is an encoder-decoder"},
+      {R"({"model_type": "llama", "quantization_config": {"quant_method": "awq"}})", "quantised by 'awq'"},
       {R"({})", "'model_type' is missing; add it, one of albert, bert"},
       {R"({"model_type": "llama", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
            "intermediate_size": 8, "vocab_size": 9, "rope_scaling": {"type": "linear"}})",

@@ -23,7 +23,7 @@ TEST(Variants, PartsAreRemovedIndependently) {
     const Network out = without(network, parts);
     EXPECT_EQ(out.layers.size(), parts.mlp ? 2u : 4u);
     for (const SubLayer& layer : out.layers) {
-      const bool attention = std::holds_alternative<Attention>(layer.f);
+      const bool attention = layer.attention() != nullptr;
       EXPECT_EQ(layer.skip, (attention ? parts.attn_skip : parts.mlp_skip) ? 0 : 1);
       EXPECT_EQ(layer.post.has_value(), !parts.norm);
     }
@@ -46,11 +46,11 @@ TEST(Variants, PublishedAlbertKeepsActivationSkipAndNormOfTheRemovedMlp) {
   const Network san = as_published(albert, PaperVariant::kSan);
   ASSERT_EQ(san.layers.size(), albert.layers.size());
   EXPECT_EQ(san.layers[0].skip, 0);
-  ASSERT_TRUE(std::holds_alternative<Elementwise>(san.layers[1].f));
-  EXPECT_EQ(std::get<Elementwise>(san.layers[1].f).act, Activation::kGeluTanh);
+  ASSERT_TRUE(std::holds_alternative<Elementwise>(san.layers[1].branches[0].f));
+  EXPECT_EQ(std::get<Elementwise>(san.layers[1].branches[0].f).act, Activation::kGeluTanh);
   EXPECT_EQ(san.layers[1].skip, 1);
   EXPECT_TRUE(san.layers[1].post.has_value());
-  EXPECT_TRUE(std::holds_alternative<Mlp>(as_published(albert, PaperVariant::kSanMlp).layers[1].f));
+  EXPECT_TRUE(std::holds_alternative<Mlp>(as_published(albert, PaperVariant::kSanMlp).layers[1].branches[0].f));
 }
 
 TEST(Variants, AsPublishedKnowsThreeFamilies) {

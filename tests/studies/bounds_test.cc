@@ -189,6 +189,7 @@ TEST(Bounds, MeasureWhatTheForwardPassGives) {
     const char* kind = c % 2 == 0 ? "full" : "gaussian";
     SCOPED_TRACE(spec + " " + kind);
     Model model = with_biases(open_small(spec, 3), 3);
+    if (c % 2 == 1 && model.network.layers[0].attention()->soft_cap > 0) continue;  // refused
     model.network = with_attention(model.network, attention_named(kind));
     const auto samples = random_samples(model.network, 4, 1, 7);
     Recorder<double> recorder;
@@ -196,7 +197,7 @@ TEST(Bounds, MeasureWhatTheForwardPassGives) {
     const Result result = bounds(model, samples, only("full"));
     for (Index l = 0; l < static_cast<Index>(model.network.layers.size()); ++l) {
       const SubLayer& layer = model.network.layers[static_cast<std::size_t>(l)];
-      if (!std::holds_alternative<Attention>(layer.f)) continue;
+      if (!layer.attention()) continue;
       const Matrix<double>& y = recorder.branches.at(l);
       const Matrix<double> r = y.rowwise() - y.colwise().mean();
       double largest = 0;
@@ -347,7 +348,7 @@ TEST(WeightNormsOf, AHeadAndAnMlp) {
   };
   const auto one = [](const Matrix<double>& m) { return m.cwiseAbs().colwise().sum().maxCoeff(); };
   const auto inf = [](const Matrix<double>& m) { return m.cwiseAbs().rowwise().sum().maxCoeff(); };
-  const auto& a = std::get<Attention>(model.network.layers[0].f);
+  const auto& a = std::get<Attention>(model.network.layers[0].branches[0].f);
   const WeightNorms attention = weight_norms(loader.load(0));
   const Matrix<double> qk = weight(a.q).bottomRows(2).transpose() * weight(a.k).bottomRows(2);
   const Matrix<double> w = weight(a.v).bottomRows(2).transpose() * weight(a.o).rightCols(2).transpose();
@@ -355,7 +356,7 @@ TEST(WeightNormsOf, AHeadAndAnMlp) {
   EXPECT_NEAR(attention.heads[1].w_one, one(w), 1e-14);
   EXPECT_NEAR(attention.heads[1].w_inf, inf(w), 1e-14);
   EXPECT_NEAR(attention.heads[1].beta(), one(qk) * std::sqrt(one(w) * inf(w)), 1e-14);
-  const auto& mlp = std::get<Mlp>(model.network.layers[1].f);
+  const auto& mlp = std::get<Mlp>(model.network.layers[1].branches[0].f);
   const Matrix<double> both = weight(mlp.up).cwiseAbs().transpose() * weight(mlp.down).cwiseAbs().transpose();
   const WeightNorms norms = weight_norms(loader.load(1));
   EXPECT_NEAR(norms.mlp_one.value(), one(both) + 1, 1e-14);

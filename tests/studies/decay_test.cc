@@ -116,13 +116,6 @@ TEST(DecayOf, EndsWhereTheLogarithmDoes) {
   EXPECT_EQ(decay.last, 4);
 }
 
-TEST(PowerOfTen, ReadsWell) {
-  EXPECT_EQ(power_of_ten(-0.24), "0.575");
-  EXPECT_EQ(power_of_ten(-20.31), "10^-20.3");
-  EXPECT_EQ(power_of_ten(-403012.9), "10^-403013");
-  EXPECT_EQ(power_of_ten(-4.5e12), "10^(-4.50×10^12)");
-}
-
 // Neighbouring seeds of 200 networks of all kinds.
 TEST(DecayOf, HangsOnNoHair) {
   const std::array norms = {"none", "pre", "post"};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "studies/measure/answers.h"
+#include <rankfall/report.h>
 
 namespace rankfall {
 namespace {
@@ -194,6 +195,24 @@ TEST(LayerCurves, ShowTheDeviationOverSeeds) {
   const Curves curves = layer_curves({&row}).at(0).curves;
   EXPECT_TRUE(curves.deviations);
   EXPECT_EQ(curves.mean, "arithmetic mean over 32 seeds, ± standard deviation over seeds");
+}
+
+// Half of an interval's width is not a deviation.
+TEST(LayerCurves, IntervalsTakeThePlaceOfDeviations) {
+  Result result;
+  result.command = "measure";
+  Row row = layer_row("full", 0, 0.5);
+  row.kind = "seeds";
+  row.std = 0.125;
+  result.rows = {row, row, row};
+  result.rows[1].metric = "interval_low." + row.metric;
+  result.rows[1].mean = 0.375;
+  result.rows[2].metric = "interval_high." + row.metric;
+  result.rows[2].mean = 0.75;
+  const std::string text = to_table(result, {.colour = false, .width = 100, .unicode = true});
+  EXPECT_NE(text.find("0.375..0.750"), std::string::npos) << text;
+  EXPECT_NE(text.find("95 % interval, bootstrap over seeds and their samples"), std::string::npos) << text;
+  EXPECT_EQ(text.find("±"), std::string::npos) << text;
 }
 
 TEST(LayerCurves, SayWhichMeanItIsAndOverWhat) {

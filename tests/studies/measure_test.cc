@@ -3,8 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/layer_weights.h"
+#include "engine/recorder.h"
+#include "linalg/norms.h"
+#include "linalg/norms_impl.h"
+#include "linalg/spectra.h"
 #include <rankfall/error.h>
+#include <rankfall/forward.h>
 #include <rankfall/measure.h>
+#include <rankfall/process.h>
 #include <rankfall/sample.h>
 
 namespace rankfall {
@@ -248,6 +255,44 @@ TEST(Measure, IntervalsAreReproducible) {
   }
 }
 
+// Samples of one seed share its weights. The interval over seeds must reflect how much seeds differ, which an interval
+// over all samples alike would not.
+TEST(Measure, IntervalsOverSeedsResampleSeedsAndThenSamples) {
+  MeasureOptions options = small_measure();
+  options.precision = Precision::kF64;
+  options.intervals = true;
+  options.n_seeds = 6;
+  options.input.n_samples = 8;
+  options.variants = {variant_named("full"), variant_named("san")};
+  const Result result = measure(kTinyMeasured, options);
+  for (const char* metric : {"relative_residual.composite", "cosine.mean"}) {
+    for (const Index layer : {1, 2, 4}) {
+      const Row& over = find(result, "full", layer, metric);
+      ASSERT_EQ(over.kind, "seeds");
+      const Row& low = find(result, "full", layer, std::string("interval_low.") + metric);
+      const Row& high = find(result, "full", layer, std::string("interval_high.") + metric);
+      EXPECT_EQ(low.kind, "seeds");
+      EXPECT_EQ(low.n, 6);
+      EXPECT_LT(*low.mean, *over.mean);
+      EXPECT_GT(*high.mean, *over.mean);
+      // The variance over resamples: 5/6 of that of the seeds' means, and 7/8 of the mean one of samples.
+      double samples = 0;
+      for (const Row& row : result.rows) {
+        if (row.seed && row.variant == "full" && row.layer == layer && row.metric == metric)
+          samples += *row.std * *row.std / 6;
+      }
+      const double variance = (5.0 / 6 * *over.std * *over.std + 7.0 / 8 * samples / 8) / 6;
+      EXPECT_NEAR((*high.mean - *low.mean) / (2 * 1.96 * std::sqrt(variance)), 1, 0.15) << metric << layer;
+    }
+  }
+  const int n_threads = threads();
+  set_threads(n_threads == 1 ? 3 : 1);
+  const Result again = measure(kTinyMeasured, options);
+  set_threads(n_threads);
+  EXPECT_EQ(find(again, "san", 2, "interval_low.cosine.mean").mean,
+            find(result, "san", 2, "interval_low.cosine.mean").mean);
+}
+
 TEST(Measure, GeometricMeansOverSeeds) {
   MeasureOptions options = small_measure();
   options.geometric = options.intervals = true;
@@ -257,7 +302,6 @@ TEST(Measure, GeometricMeansOverSeeds) {
   double product = 1;
   for (const Row& row : result.rows) {
     if (row.metric == "geometric_relative_residual.inf" && row.layer == 1 && row.seed) product *= *row.mean;
-    EXPECT_TRUE(row.seed || !row.metric.starts_with("interval_"));
   }
   const Row& mean = find(result, "full", 1, "geometric_relative_residual.inf");
   EXPECT_NEAR(*mean.mean, std::sqrt(product), 1e-12);
@@ -338,6 +382,97 @@ TEST(Measure, AMassiveTokenIsComparedWithTheOthers) {
       result.rows, [](const Row& row) { return row.metric == "token.massive_ratio" && row.layer == 0; });
   ASSERT_NE(found, result.rows.end());
   EXPECT_NEAR(found->mean.value(), 9, 1e-12);
+}
+
+// Each from its formula, on states and attentions of a forward pass.
+TEST(Measure, TokensBlocksPoolsAndLogitsAreTheirFormulas) {
+  const Model model = open_model("san:layers=3,heads=2,dim=8,std=0.4,vocab=50,mask=causal,mlp=12", 3);
+  std::vector<Sample> samples = random_samples(model.network, 4, 3, 6);
+  samples[1].valid = {1, 1, 0, 1, 1, 0};
+  MeasureOptions options;
+  options.metrics = {"token", "block.influence", "rankme", "logits"};
+  options.precision = Precision::kF64;
+  options.variants = {variant_named("full")};
+  const Result result = measure(model, samples, options);
+
+  std::vector<Recorder<double>> recorders(samples.size());
+  std::vector<Observer<double>*> watch;
+  for (auto& recorder : recorders) watch.push_back(&recorder);
+  forward<double>(model.network, *model.weights, samples, watch);
+  const auto rows_of = [&](std::size_t s) { return valid_rows(6, samples[s].valid); };
+
+  for (Index state = 0; state <= 3; ++state) {
+    Matrix<double> all(0, 8);
+    double influence = 0, rest = 0;
+    for (std::size_t s = 0; s < samples.size(); ++s) {
+      const Matrix<double> x = recorders[s].states[static_cast<std::size_t>(state)](rows_of(s), Eigen::all);
+      all.conservativeResize(all.rows() + x.rows(), 8);
+      all.bottomRows(x.rows()) = x;
+      const auto lengths = x.rowwise().norm().eval();
+      Index largest = 0;  // the first of those that are as long
+      while (lengths(largest) < (1 - 1e-5) * lengths.maxCoeff()) ++largest;
+      std::vector<Index> others;
+      for (Index i = 0; i < x.rows(); ++i) {
+        if (i != largest) others.push_back(i);
+      }
+      const Matrix<double> y = x(others, Eigen::all);
+      const CentredNorms norms = centred_norms<double>(y, {});
+      rest += norms.residual.composite() / norms.state.composite() / 3;
+      if (state == 0) continue;
+      const Matrix<double> before = recorders[s].states[static_cast<std::size_t>(state) - 1](rows_of(s), Eigen::all);
+      double cosine = 0;
+      for (Index i = 0; i < x.rows(); ++i) cosine += before.row(i).normalized().dot(x.row(i).normalized());
+      influence += (1 - cosine / static_cast<double>(x.rows())) / 3;
+    }
+    EXPECT_NEAR(*find(result, "full", state, "token.rest_residual").mean, rest, 1e-12);
+    EXPECT_NEAR(*find(result, "full", state, "rank.pooled").mean, rank_measures<double>(all, {}).effective, 1e-9);
+    EXPECT_EQ(find(result, "full", state, "rank.pooled").n, 1);
+    const std::optional<double> found = find(result, "full", state, "block.influence").mean;
+    ASSERT_EQ(found.has_value(), state > 0);
+    EXPECT_NEAR(found.value_or(0), influence, 1e-12);
+  }
+  // Logits of a row differ as logarithms of its attention do.
+  for (Index head = 0; head < 2; ++head) {
+    double range = 0;
+    for (std::size_t s = 0; s < samples.size(); ++s) {
+      double widest = 0;
+      for (const Index i : rows_of(s)) {
+        const auto row = recorders[s].attentions.at({1, head}).row(i);
+        double least = 1;
+        for (const Index j : rows_of(s)) {
+          if (j <= i) least = std::min(least, row(j));
+        }
+        widest = std::max(widest, std::log(row.maxCoeff() / least));
+      }
+      range += widest / 3;
+    }
+    EXPECT_NEAR(*find(result, "full", 1, "attention.logit_range", head).mean, range, 1e-10);
+  }
+}
+
+// The largest logit, from the weights; the same for long samples, whose attention is worked on in tiles.
+TEST(Measure, TheLargestLogitIsThatOfQueriesAndKeys) {
+  const Model model = open_model("san:layers=1,heads=1,dim=4,std=0.7,features=4,norm=none,input_norm=0", 5);
+  for (const Index n : {7, 1100}) {
+    Matrix<double> x = Matrix<double>::NullaryExpr(
+        n, 4, [](Index i, Index j) { return std::sin(1 + 0.7 * static_cast<double>(i) + static_cast<double>(j)); });
+    const std::vector<Sample> samples = {{.content = HiddenState{x}}};
+    MeasureOptions options;
+    options.metrics = {"logits"};
+    options.precision = Precision::kF64;
+    options.variants = {variant_named("full")};
+    const Result result = measure(model, samples, options);
+    const Attention& a = *model.network.layers[0].attention();
+    const auto map = [&](const Linear& f) {
+      const LayerWeights<double> weights(slices_of(f), model.network.tensors, *model.weights);
+      return Matrix<double>((x * weights.matrix(f.w).stored.transpose()).rowwise() +
+                            RowVector<double>(weights.vector(f.b)));
+    };
+    const Matrix<double> z = a.scale * map(a.q) * map(a.k).transpose();
+    EXPECT_NEAR(*find(result, "full", 0, "attention.max_logit", 0).mean, z.maxCoeff(), 1e-12);
+    EXPECT_NEAR(*find(result, "full", 0, "attention.logit_range", 0).mean,
+                (z.rowwise().maxCoeff() - z.rowwise().minCoeff()).maxCoeff(), 1e-12);
+  }
 }
 
 }  // namespace

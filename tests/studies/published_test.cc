@@ -157,13 +157,14 @@ TEST(Published, AgreementIsJudgedFigureByFigure) {
 TEST(Published, TheCriterionAndTheWorstPointAreSaid) {
   const Agreement strict = compare_with_published(shifted(0.03, 0.01));
   EXPECT_THAT(strict.summary, testing::HasSubstr("within 4 standard deviations over seeds or 0.02"));
-  EXPECT_THAT(strict.summary, testing::HasSubstr("worst 3.0 standard deviations (bert-base@init san, layer 0: 0.642 "
-                                                 "measured, 0.612 published)"));
+  EXPECT_THAT(strict.summary,
+              testing::HasSubstr("largest distance 3.0 standard deviations (bert-base@init san, layer 0: 0.642 "
+                                 "measured, 0.612 published)"));
   Result one_draw = shifted(0.03, 0.01);
   for (Row& row : one_draw.rows) row.kind = "samples";
   const Agreement loose = compare_with_published(one_draw);
-  EXPECT_THAT(loose.summary, testing::HasSubstr("within 0.1, one draw against another"));
-  EXPECT_THAT(loose.summary, testing::HasSubstr("worst distance 0.030 (bert-base@init san, layer 0"));
+  EXPECT_THAT(loose.summary, testing::HasSubstr("within 0.1, one draw of the weights compared with another"));
+  EXPECT_THAT(loose.summary, testing::HasSubstr("largest distance 0.030 (bert-base@init san, layer 0"));
   for (const Row& row : loose.rows) one_draw.rows.push_back(row);
   const Result* result = &one_draw;
   const Result judged = agreement({&result, 1});
@@ -171,6 +172,12 @@ TEST(Published, TheCriterionAndTheWorstPointAreSaid) {
   ASSERT_NE(worst, judged.rows.end());
   EXPECT_EQ(worst->kind, "one_draw");
   EXPECT_NEAR(worst->mean.value_or(0), 0.03, 1e-9);
+  EXPECT_THAT(fmt::to_string(worst->verdict),
+              testing::EndsWith("; at least 95 % of the points must lie within 0.1, all within 0.2"));
+  const auto criterion = std::ranges::find(judged.rows, "agreement.criterion", &Row::metric);
+  ASSERT_NE(criterion, judged.rows.end());
+  EXPECT_THAT(fmt::to_string(criterion->verdict),
+              testing::StartsWith("one random draw of the weights is compared with another"));
 }
 
 TEST(Published, NothingToCompareIsAnError) {

@@ -5,6 +5,9 @@
 
 namespace rankfall {
 
+// In place of the root of 2/pi in kGeluBloom.
+inline constexpr double kBloomRoot = 0.79788456;
+
 // x := act(x), entry by entry.
 template <class T>
 void activate(Activation act, MutableMatrixRef<T> x);

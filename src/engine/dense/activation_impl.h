@@ -27,11 +27,9 @@ void gelu(MutableMatrixRef<T>& x) {
 // x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2 with the constants as every published implementation has them:
 // written out in decimal, so they mean the same number in every precision.
 template <class T>
-void gelu_tanh(MutableMatrixRef<T>& x) {
-  using std::sqrt;
+void gelu_tanh(const T& root, MutableMatrixRef<T>& x) {
   using std::tanh;
   const T half = T(1) / T(2);
-  const T root = sqrt(T(2) / T(3.14159265358979323846));
   const T cubic = T(0.044715);
   if constexpr (std::is_same_v<T, float>) {
     x.array() *= half * (T(1) + (root * (x.array() + cubic * x.array().cube())).tanh());
@@ -42,6 +40,7 @@ void gelu_tanh(MutableMatrixRef<T>& x) {
 
 template <class T>
 void activate(Activation act, MutableMatrixRef<T> x) {
+  using std::sqrt;
   switch (act) {
     case Activation::kIdentity:
       return;
@@ -52,7 +51,10 @@ void activate(Activation act, MutableMatrixRef<T> x) {
       gelu<T>(x);
       return;
     case Activation::kGeluTanh:
-      gelu_tanh<T>(x);
+      gelu_tanh<T>(sqrt(T(2) / T(3.14159265358979323846)), x);
+      return;
+    case Activation::kGeluBloom:
+      gelu_tanh<T>(T(kBloomRoot), x);
       return;
     case Activation::kSilu:
       x.array() /= T(1) + (-x.array()).exp();

@@ -5,23 +5,58 @@
 #include <limits>
 
 #include "engine/dense/attention.h"
+#include "engine/dense/dense.h"
 #include "linalg/attention_measures.h"
 #include "linalg/norms_impl.h"
 #include <rankfall/matrix.h>
 
 namespace rankfall {
 
-// Turns each head's pair of channels (c, c + d/2) of token p by the table's angle.
 template <class T>
-void rotate_heads(const LoadedLayer<T>& layer, Index d_head, Matrix<T>& x) {
-  const Index half = d_head / 2;
-  const auto cos = layer.rotary_cos.topRows(x.rows());
-  const auto sin = layer.rotary_sin.topRows(x.rows());
-  for (Index first = 0; first < x.cols(); first += d_head) {
-    const Matrix<T> a = x.middleCols(first, half);
-    const Matrix<T> b = x.middleCols(first + half, half);
-    x.middleCols(first, half) = a.cwiseProduct(cos) - b.cwiseProduct(sin);
-    x.middleCols(first + half, half) = b.cwiseProduct(cos) + a.cwiseProduct(sin);
+Rotary<T>::Rotary(const Attention& attention, const LoadedLayer<T>& layer, Index n)
+    : d_head_(attention.d_head), rotary_(std::get_if<RotaryPositions>(&attention.positions)), table_(&layer.rotary) {
+  if (!rotary_ || !depends_on_length(*rotary_)) return;
+  own_ = rotary_table(n, d_head_, *rotary_).template cast<T>();
+  table_ = &own_;
+}
+
+template <class T>
+void Rotary<T>::turn(Matrix<T>& x) const {
+  if (!rotary_) return;
+  const auto cos = table_->cos.topRows(x.rows());
+  const auto sin = table_->sin.topRows(x.rows());
+  for (Index first = 0; first < x.cols(); first += d_head_) {
+    const Matrix<T> a = x(Eigen::all, columns(first, false));
+    const Matrix<T> b = x(Eigen::all, columns(first, true));
+    x(Eigen::all, columns(first, false)) = a.cwiseProduct(cos) - b.cwiseProduct(sin);
+    x(Eigen::all, columns(first, true)) = b.cwiseProduct(cos) + a.cwiseProduct(sin);
+  }
+}
+
+// Differences of the tables first: they are exact where angles are close.
+template <class T>
+Matrix<T> Rotary<T>::turns_less(const RowVector<T>& x, Index n, Index from) const {
+  Matrix<T> out = Matrix<T>::Zero(n, x.size());
+  if (!rotary_) return out;
+  const RowVector<T> a = x(columns(0, false));
+  const RowVector<T> b = x(columns(0, true));
+  for (Index i = 0; i < n; ++i) {
+    const RowVector<T> c = table_->cos.row(i) - table_->cos.row(from);
+    const RowVector<T> s = table_->sin.row(i) - table_->sin.row(from);
+    out(i, columns(0, false)) = a.cwiseProduct(c) - b.cwiseProduct(s);
+    out(i, columns(0, true)) = b.cwiseProduct(c) + a.cwiseProduct(s);
+  }
+  return out;
+}
+
+template <class T>
+void norm_heads(const std::optional<HeadNorm>& norm, const LayerWeights<T>& weights, Index d_head, Matrix<T>& x) {
+  if (!norm) return;
+  const Index width = norm->per_head ? d_head : x.cols();
+  for (Index first = 0; first < x.cols(); first += width) {
+    Matrix<T> part = x.middleCols(first, width);
+    normalise_rows<T>(norm->norm, weights.vector(norm->norm.gain), weights.vector(norm->norm.bias), part);
+    x.middleCols(first, width) = part;
   }
 }
 
@@ -90,6 +125,16 @@ void HeadScores<T>::logits(Index head, Index first, Index first_key, MutableMatr
       out.row(i) += layer_.distance_bias.row(head).segment(longest - 1 - (first + i) + first_key, out.cols());
     }
   }
+  if (const auto* alibi = std::get_if<AlibiPositions>(&attention_.positions)) {
+    const double slope = alibi->slope(head) * (alibi->before_scale ? attention_.scale : 1.0);
+    for (Index i = 0; i < out.rows(); ++i) {
+      for (Index j = 0; j < out.cols(); ++j) out(i, j) += T(slope) * T(static_cast<double>(first_key + j - first - i));
+    }
+  }
+  if (attention_.soft_cap > 0) {
+    const T cap = T(attention_.soft_cap);
+    out = cap * (out.array() / cap).tanh();
+  }
   if (key_terms_.size() > 0) out.rowwise() += key_terms_.row(kv_head).segment(first_key, out.cols());
 }
 
@@ -156,9 +201,23 @@ bool HeadScores<T>::exponentials(Index query, Index first_key, Seen seen, T& lar
 }
 
 template <class T>
-void HeadScores<T>::probabilities(Index head, Index first, MutableMatrixRef<T> out) const {
+void HeadScores<T>::note(Index first, Index first_key, Seen seen, const MatrixRef<T>& logits,
+                         RowExtremes& extremes) const {
+  for (Index i = 0; i < logits.rows(); ++i) {
+    for (Index j = 0; j < logits.cols(); ++j) {
+      if (seen != Seen::kAll && !sees(first + i, first_key + j)) continue;
+      const double z = static_cast<double>(logits(i, j));
+      extremes.smallest(i) = std::min(extremes.smallest(i), z);
+      extremes.largest(i) = std::max(extremes.largest(i), z);
+    }
+  }
+}
+
+template <class T>
+void HeadScores<T>::probabilities(Index head, Index first, MutableMatrixRef<T> out, RowExtremes* extremes) const {
   logits(head, first, out);
   const Seen all = attention_.mask.is_complete() && valid_.empty() ? Seen::kAll : Seen::kSome;
+  if (extremes) note(first, 0, all, out, *extremes);
   for (Index i = 0; i < out.rows(); ++i) {
     auto row = out.row(i);
     T largest = -std::numeric_limits<T>::infinity();
@@ -181,7 +240,7 @@ RowMeasures row_measures(const MatrixRef<T>& rows, Index sink) {
 // -sum p (l - m - log s) = log s - weighted / s, both terms of one sign.
 template <class T>
 void HeadScores<T>::attend(Index head, Index first, const MatrixRef<T>& values, MutableMatrixRef<T> out,
-                           RowMeasures* measures) const {
+                           RowMeasures* measures, RowExtremes* extremes) const {
   using std::exp;
   using std::log;
   using Sum = Accumulator<T>;
@@ -200,6 +259,7 @@ void HeadScores<T>::attend(Index head, Index first, const MatrixRef<T>& values, 
     if (of_tile == Seen::kNone) continue;
     auto block = tile.leftCols(keys);
     logits(head, first, first_key, block);
+    if (extremes) note(first, first_key, of_tile, block, *extremes);
     for (Index i = 0; i < rows; ++i) {
       auto row = block.row(i);
       if (measures) shifted = row;

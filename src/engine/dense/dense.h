@@ -22,10 +22,13 @@ class Dense {
   Dense(const Sample* sample, Observer<T>* observer);
 
   void enter(const Layer& layer) { layer_ = &layer; }
+  void enter_branch(Index branch) { branch_ = branch; }
   State norm(const Norm& norm, NormPlace place, State x);
   State apply(const Attention& attention, const State& x);
   State apply(const Mlp& mlp, const State& x);
   State apply(const Elementwise& elementwise, const State& x);
+  // fx x + fy y.
+  State sum(double fx, State x, double fy, const State& y);
   State combine(double skip, State x, double branch, State y);
   void hidden(Index state, const State& x);
 
@@ -42,6 +45,7 @@ class Dense {
   Observer<T>* observer_;
   Needs needs_;
   const Layer* layer_ = nullptr;
+  Index branch_ = 0;
 };
 
 // Throws Error(kNumerical) naming the place, token and channel of the first NaN or infinity of x.

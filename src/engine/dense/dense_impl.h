@@ -48,8 +48,9 @@ RowVector<T> normalise_rows(const Norm& norm, const VectorView<T>& gain, const V
       const Wide mean = row.sum() / d;
       row.array() -= mean;
     }
-    const Wide scale = sqrt(Wide(row.squaredNorm() / d + eps));
-    row *= Wide(1) / scale;
+    const bool divides = norm.kind != Norm::Kind::kAffine;
+    const Wide scale = divides ? sqrt(Wide(row.squaredNorm() / d + eps)) : Wide(1);
+    if (divides) row *= Wide(1) / scale;
     if (gain.size() > 0) row.array() *= gain.array().template cast<Wide>();
     if (bias.size() > 0) row += bias.template cast<Wide>();
     x.row(i) = row.template cast<T>();
@@ -77,14 +78,15 @@ typename Dense<T>::State Dense<T>::norm_with(const LayerWeights<T>& weights, con
         "{}: the mean square of a token leaves the range of the precision",
         place == NormPlace::kFinal ? std::string("final norm") : fmt::format("block {}, norm", layer().layer->block));
   }
-  if (needs_.norm_scales) observer_->norm_scales(place == NormPlace::kFinal ? -1 : layer().index, place, scales);
+  if (needs_.norm_scales) {
+    observer_->norm_scales({place == NormPlace::kFinal ? -1 : layer().index, place, branch_}, scales);
+  }
   return x;
 }
 
 template <class T>
 typename Dense<T>::State Dense<T>::apply(const Attention& attention, const State& x) {
   const Index n = x.rows();
-  const Index d = attention.d_head;
   const LayerWeights<T>& weights = layer().weights;
 
   struct Projection {
@@ -104,10 +106,11 @@ typename Dense<T>::State Dense<T>::apply(const Attention& attention, const State
     Projection& part = parts[which];
     linear_panel<T>(x, part.w, part.b, local, part.y);
   });
-  if (std::holds_alternative<RotaryPositions>(attention.positions)) {
-    rotate_heads(layer(), d, parts[0].y);
-    rotate_heads(layer(), d, parts[1].y);
-  }
+  norm_heads(attention.q_norm, weights, attention.d_head, parts[0].y);
+  norm_heads(attention.k_norm, weights, attention.d_head, parts[1].y);
+  const Rotary<T> rotary(attention, layer(), n);
+  rotary.turn(parts[0].y);
+  rotary.turn(parts[1].y);
   if (needs_.values) observer_->values(layer().layer->block, parts[2].y);
   const Matrix<T> mixed = is_low_rank(attention.weights) ? mix_low_rank(attention, parts[0].y, parts[1].y, parts[2].y)
                                                          : mix(attention, parts[0].y, parts[1].y, parts[2].y);
@@ -142,15 +145,18 @@ Matrix<T> Dense<T>::mix(const Attention& attention, const Matrix<T>& q, const Ma
       auto block = p.middleRows(form ? local : 0, form ? block_rows : 0);
       auto out = mixed.block(first, head * d, block_rows, d);
       RowMeasures of_rows;
-      if (form) scores.probabilities(head, first, block);
+      RowExtremes extremes(needs_.logits ? block_rows : 0);
+      RowExtremes* noted = needs_.logits ? &extremes : nullptr;
+      if (form) scores.probabilities(head, first, block, tiled ? nullptr : noted);
       if (tiled) {
-        scores.attend(head, first, values, out, measures ? &of_rows : nullptr);
+        scores.attend(head, first, values, out, measures ? &of_rows : nullptr, noted);
       } else {
         gemm<T>(false, false, T(1), block, values, T(0), out);
         if (measures) of_rows = scores.measures(block);
       }
       if (measures) observer_->attention_measures(block_index, head, first, of_rows.entropy, of_rows.sink);
       if (rows) observer_->attention_rows(block_index, head, first, block);
+      if (noted) observer_->logits(block_index, head, first, extremes.smallest, extremes.largest);
     }
     if (whole) observer_->attention(block_index, head, p);
   });
@@ -213,8 +219,19 @@ typename Dense<T>::State Dense<T>::apply(const Elementwise& elementwise, const S
 template <class T>
 typename Dense<T>::State Dense<T>::branch_done(State y, const char* what) {
   check_finite<T>(y, fmt::format("block {}, {} output", layer().layer->block, what));
-  if (needs_.branches) observer_->branch(layer().index, y);
+  if (needs_.branches) observer_->branch(layer().index, branch_, y);
   return y;
+}
+
+template <class T>
+typename Dense<T>::State Dense<T>::sum(double fx, State x, double fy, const State& y) {
+  if (fx != 1) x *= T(fx);
+  if (fy == 1) {
+    x += y;
+  } else {
+    x += T(fy) * y;
+  }
+  return x;
 }
 
 template <class T>

@@ -10,7 +10,7 @@
 #include "engine/dense/low_rank_head.h"
 #include "linalg/gemm_impl.h"
 #include "linalg/norms_impl.h"
-#include "linalg/pseudo_inverse.h"
+#include "linalg/svd.h"
 #include "network/attention/kind.h"
 #include <rankfall/matrix.h>
 

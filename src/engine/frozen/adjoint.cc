@@ -18,7 +18,7 @@ class Adjoint {
 
   Adjoint(const Network& network, const AdjointOptions& options, Index n_tokens) : by_length_(options.by_length) {
     const bool distributions = std::ranges::all_of(network.layers, [](const SubLayer& layer) {
-      const auto* attention = std::get_if<Attention>(&layer.f);
+      const Attention* attention = layer.attention();
       return !attention || has_distributions(attention->weights);
     });
     if (options.reach && distributions) reach_.emplace_back(RowVector<double>::Unit(n_tokens, *options.reach));
@@ -30,30 +30,36 @@ class Adjoint {
   }
 
   void enter(const FrozenLayer& layer) { layer_ = &layer; }
+  void enter_branch(Index branch) { branch_ = branch; }
 
   State norm_back(const Norm& norm, NormPlace place, State y) {
+    const FrozenNorm frozen(*layer_, norm, place, branch_);
     if (place != NormPlace::kPre) {
-      if (const RowVector<double> shift = norm_shift(*layer_, norm); shift.size() > 0) {
+      const double factor = place == NormPlace::kOut ? branch().scale : 1;
+      if (const RowVector<double> shift = norm_shift(frozen); shift.size() > 0) {
         for (std::size_t k = 0; k < y.size(); ++k) {
           const auto length = static_cast<Index>(k);
-          for (Index i = 0; i < y[k].rows(); ++i) shares_.bias(layer_->block, length) += shift.dot(y[k].row(i));
+          for (Index i = 0; i < y[k].rows(); ++i) {
+            shares_.bias(layer_->block, length) += factor * shift.dot(y[k].row(i));
+          }
         }
       }
     }
     parallel_for(std::ssize(y), [&](Index k) {
       Matrix<double>& g = y[static_cast<std::size_t>(k)];
-      g = norm_transposed(*layer_, norm, place, std::move(g));
+      g = norm_transposed(frozen, std::move(g));
     });
     return y;
   }
 
   State apply_back(const Attention& attention, const State& z) {
-    const SubLayer& layer = *layer_->layer;
+    const double scale = branch().scale;
     RowVector<double> shift;
     Matrix<double> in = layer_->input;
-    if (layer.pre) {
-      in = norm_linear(*layer_, *layer.pre, NormPlace::kPre, std::move(in));
-      shift = norm_shift(*layer_, *layer.pre);
+    if (branch().in) {
+      const FrozenNorm frozen(*layer_, *branch().in, NormPlace::kPre, branch_);
+      in = norm_linear(frozen, std::move(in));
+      shift = norm_shift(frozen);
     }
     const Matrix<double> constant = attention_constant(*layer_, attention, shift);
     reach_back();
@@ -65,14 +71,28 @@ class Adjoint {
     if (by_length_) x[0].setZero(in.rows(), in.cols());
     parallel_for(n, [&](Index k) {
       const Matrix<double>& g = z[static_cast<std::size_t>(k)];
-      heads.col(k + step) = layer.branch * head_products(*layer_, attention, in, g).transpose();
-      if (constant.rows() > 0) shares_.bias(layer_->block, k) += layer.branch * constant.cwiseProduct(g).sum();
+      heads.col(k + step) = scale * head_products(*layer_, attention, in, g).transpose();
+      if (constant.rows() > 0) shares_.bias(layer_->block, k) += scale * constant.cwiseProduct(g).sum();
       x[static_cast<std::size_t>(k + step)] = attention_transposed(*layer_, attention, g);
     });
     return x;
   }
   State apply_back(const Mlp& /*mlp*/, const State& z) { return end(z); }
   State apply_back(const Elementwise& /*elementwise*/, const State& z) { return end(z); }
+
+  State sum(double fx, State x, double fy, State y) {
+    x.resize(std::max(x.size(), y.size()));
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      if (x[k].rows() > 0 && fx != 1) x[k] *= fx;
+      if (k >= y.size() || y[k].rows() == 0) continue;
+      if (x[k].rows() == 0) {
+        x[k] = fy * y[k];
+      } else {
+        x[k] += fy * y[k];
+      }
+    }
+    return x;
+  }
 
   State combine(double skip, State z, double branch, State x) {
     z.resize(std::max(z.size(), x.size()));
@@ -118,18 +138,21 @@ class Adjoint {
 
   // What an MLP adds is a source of its own; nothing passes through it.
   State end(const State& z) {
-    if (layer_->layer->skip == 0) {
+    if (layer_->layer->skip == 0 && !layer_->layer->attention()) {
       for (RowVector<double>& row : reach_) row.setZero();
     }
     for (std::size_t k = 0; k < z.size(); ++k) {
       shares_.mlp(layer_->block, static_cast<Index>(k)) +=
-          layer_->layer->branch * layer_->branch.cwiseProduct(z[k]).sum();
+          branch().scale * layer_->branches[static_cast<std::size_t>(branch_)].output.cwiseProduct(z[k]).sum();
     }
     return {};
   }
 
+  const Branch& branch() const { return layer_->layer->branches[static_cast<std::size_t>(branch_)]; }
+
   bool by_length_;
   const FrozenLayer* layer_ = nullptr;
+  Index branch_ = 0;
   AdjointShares shares_;
   std::vector<RowVector<double>> reach_;
 };

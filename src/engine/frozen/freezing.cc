@@ -6,12 +6,18 @@ void Freezing::Capture::attention(Index /*block*/, Index head, const MatrixRef<d
   frozen.attention[static_cast<std::size_t>(head)] = p;
 }
 
-void Freezing::Capture::norm_scales(Index /*layer*/, NormPlace place, const RowVectorRef<double>& scales) {
-  (place == NormPlace::kPre ? frozen.pre_scales : frozen.post_scales) = scales;
+void Freezing::Capture::norm_scales(const NormSite& site, const RowVectorRef<double>& scales) {
+  if (site.place == NormPlace::kPost || site.place == NormPlace::kFinal) {
+    frozen.post_scales = scales;
+    return;
+  }
+  FrozenLayer::OfBranch& of_branch = frozen.branches[static_cast<std::size_t>(site.branch)];
+  (site.place == NormPlace::kPre ? of_branch.in_scales : of_branch.out_scales) = scales;
 }
 
-void Freezing::Capture::branch(Index /*layer*/, const MatrixRef<double>& y) {
-  if (frozen.attention.empty()) frozen.branch = y;
+void Freezing::Capture::branch(Index /*layer*/, Index branch, const MatrixRef<double>& y) {
+  const auto b = static_cast<std::size_t>(branch);
+  if (!std::holds_alternative<Attention>(frozen.layer->branches[b].f)) frozen.branches[b].output = y;
 }
 
 Freezing::Freezing(const Sample* sample, FrozenObserver* observer)
@@ -24,7 +30,8 @@ void Freezing::enter(const Layer& layer) {
   frozen.layer = layer.layer;
   frozen.block = block_ = layer.layer->block;
   frozen.weights = &layer.weights;
-  if (const auto* attention = std::get_if<Attention>(&layer.layer->f)) {
+  frozen.branches.resize(layer.layer->branches.size());
+  if (const Attention* attention = layer.layer->attention()) {
     frozen.attention.resize(static_cast<std::size_t>(attention->n_heads));
   }
 }

@@ -30,10 +30,12 @@ class Freezing {
   Freezing(const Sample* sample, FrozenObserver* observer);
 
   void enter(const Layer& layer);
+  void enter_branch(Index branch) { dense_.enter_branch(branch); }
   State norm(const Norm& norm, NormPlace place, State x) { return dense_.norm(norm, place, std::move(x)); }
   State apply(const Attention& attention, const State& x) { return dense_.apply(attention, x); }
   State apply(const Mlp& mlp, const State& x) { return dense_.apply(mlp, x); }
   State apply(const Elementwise& elementwise, const State& x) { return dense_.apply(elementwise, x); }
+  State sum(double fx, State x, double fy, const State& y) { return dense_.sum(fx, std::move(x), fy, y); }
   State combine(double skip, State x, double branch, State y) {
     capture_->frozen.input = x;
     return dense_.combine(skip, std::move(x), branch, std::move(y));
@@ -48,8 +50,8 @@ class Freezing {
       return {.attention = Needs::Attention::kWhole, .norm_scales = true, .branches = true};
     }
     void attention(Index block, Index head, const MatrixRef<double>& p) override;
-    void norm_scales(Index layer, NormPlace place, const RowVectorRef<double>& scales) override;
-    void branch(Index layer, const MatrixRef<double>& y) override;
+    void norm_scales(const NormSite& site, const RowVectorRef<double>& scales) override;
+    void branch(Index layer, Index branch, const MatrixRef<double>& y) override;
     FrozenLayer frozen;
   };
 

@@ -56,16 +56,17 @@ void Frozen::inject(Origin::Kind kind, const MatrixRef<double>& y, State& x) con
 }
 
 FrozenSums Frozen::norm(const Norm& norm, NormPlace place, State x) const {
+  const FrozenNorm f = frozen(norm, place);
   for_each(cells_of(x), [&](const Cell& cell) {
     Matrix<double>& y = x.sums[cell.origin][cell.length];
-    y = norm_linear(layer(), norm, place, std::move(y));
+    y = norm_linear(f, std::move(y));
   });
-  const RowVector<double> shift = norm_shift(layer(), norm);
+  const RowVector<double> shift = norm_shift(f);
   if (shift.size() == 0) return x;
   if (place == NormPlace::kPre) {
     x.shift = shift;
   } else {
-    inject(Origin::Kind::kBias, shift.replicate(layer().scales(place).size(), 1), x);
+    inject(Origin::Kind::kBias, shift.replicate(f.scales.size(), 1), x);
   }
   return x;
 }
@@ -86,19 +87,23 @@ FrozenSums Frozen::attend(const Attention& attention, const State& x) const {
 
 FrozenSums Frozen::branch(const State& /*x*/) const {
   State y = nothing();
-  inject(Origin::Kind::kMlp, layer().branch, y);
+  inject(Origin::Kind::kMlp, output(), y);
   return y;
 }
 
 FrozenSums Frozen::combine(double skip, State x, double branch, State y) const {
-  for_each(cells_of(y), [&](const Cell& cell) { scale(branch, y.sums[cell.origin][cell.length]); });
-  if (skip == 0) return y;
+  return sum(branch, std::move(y), skip, std::move(x));
+}
+
+FrozenSums Frozen::sum(double fy, State y, double fx, State x) const {
+  for_each(cells_of(y), [&](const Cell& cell) { scale(fy, y.sums[cell.origin][cell.length]); });
+  if (fx == 0) return y;
   for (std::size_t o = 0; o < x.sums.size(); ++o) {
     y.sums[o].resize(std::max(y.sums[o].size(), x.sums[o].size()));
   }
   for_each(cells_of(x), [&](const Cell& cell) {
     Matrix<double>& from = x.sums[cell.origin][cell.length];
-    scale(skip, from);
+    scale(fx, from);
     add_to(y.sums[cell.origin][cell.length], std::move(from));
   });
   return y;

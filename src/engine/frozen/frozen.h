@@ -22,6 +22,7 @@ class Frozen : public FrozenDomain<Frozen, FrozenSums> {
   State norm(const Norm& norm, NormPlace place, State x) const;
   State attend(const Attention& attention, const State& x) const;
   State branch(const State& x) const;
+  State sum(double fy, State y, double fx, State x) const;
   State combine(double skip, State x, double branch, State y) const;
 
  private:

@@ -17,6 +17,7 @@ class FrozenDomain {
   using Layer = FrozenLayer;
 
   void enter(const FrozenLayer& layer) { layer_ = &layer; }
+  void enter_branch(Index branch) { branch_ = branch; }
   State apply(const Attention& attention, const State& x) { return self().attend(attention, x); }
   State apply(const Mlp& /*mlp*/, const State& x) { return self().branch(x); }
   State apply(const Elementwise& /*elementwise*/, const State& x) { return self().branch(x); }
@@ -30,6 +31,9 @@ class FrozenDomain {
 
  protected:
   const FrozenLayer& layer() const { return *layer_; }
+  FrozenNorm frozen(const Norm& norm, NormPlace place) const { return {*layer_, norm, place, branch_}; }
+  // Of the branch that is entered, which is no attention.
+  const Matrix<double>& output() const { return layer_->branches[static_cast<std::size_t>(branch_)].output; }
 
  private:
   friend D;
@@ -37,6 +41,7 @@ class FrozenDomain {
   D& self() { return static_cast<D&>(*this); }
 
   const FrozenLayer* layer_ = nullptr;
+  Index branch_ = 0;
 };
 
 // A term without rows is zero: it has not begun, or cannot go this way.

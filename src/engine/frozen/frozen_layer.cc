@@ -67,35 +67,33 @@ void recentre(CentredMatrix& y, std::span<const std::uint8_t> valid) {
 
 }  // namespace
 
-Matrix<double> norm_linear(const FrozenLayer& f, const Norm& norm, NormPlace place, Matrix<double> y) {
-  const VectorView<double> gain = f.weights->vector(norm.gain);
-  const RowVector<double>& scales = f.scales(place);
+Matrix<double> norm_linear(const FrozenNorm& f, Matrix<double> y) {
+  const VectorView<double> gain = f.layer.weights->vector(f.norm.gain);
   for (Index i = 0; i < y.rows(); ++i) {
     auto row = y.row(i);
-    if (norm.kind == Norm::Kind::kLayer) row.array() -= row.mean();
+    if (f.norm.kind == Norm::Kind::kLayer) row.array() -= row.mean();
     if (gain.size() > 0) {
-      row.array() *= gain.array() * (1 / scales(i));
+      row.array() *= gain.array() * (1 / f.scales(i));
     } else {
-      row *= 1 / scales(i);
+      row *= 1 / f.scales(i);
     }
   }
   return y;
 }
 
-Matrix<double> norm_transposed(const FrozenLayer& f, const Norm& norm, NormPlace place, Matrix<double> y) {
-  const VectorView<double> gain = f.weights->vector(norm.gain);
-  const RowVector<double>& scales = f.scales(place);
+Matrix<double> norm_transposed(const FrozenNorm& f, Matrix<double> y) {
+  const VectorView<double> gain = f.layer.weights->vector(f.norm.gain);
   for (Index i = 0; i < y.rows(); ++i) {
     auto row = y.row(i);
-    row *= 1 / scales(i);
+    row *= 1 / f.scales(i);
     if (gain.size() > 0) row.array() *= gain.array();
-    if (norm.kind == Norm::Kind::kLayer) row.array() -= row.mean();
+    if (f.norm.kind == Norm::Kind::kLayer) row.array() -= row.mean();
   }
   return y;
 }
 
-RowVector<double> norm_shift(const FrozenLayer& f, const Norm& norm) {
-  const VectorView<double> bias = f.weights->vector(norm.bias);
+RowVector<double> norm_shift(const FrozenNorm& f) {
+  const VectorView<double> bias = f.layer.weights->vector(f.norm.bias);
   if (bias.size() == 0 || bias.isZero(0)) return {};
   return bias;
 }
@@ -178,14 +176,13 @@ CentredMatrix centred(const MatrixRef<double>& y, std::span<const std::uint8_t> 
 }
 
 // 1/s_i = w + (1/s_i - w), w their mean: the second part moves what the mean has into the residual.
-CentredMatrix norm_linear(const FrozenLayer& f, const Norm& norm, NormPlace place, std::span<const std::uint8_t> valid,
-                          CentredMatrix y) {
-  const VectorView<double> gain = f.weights->vector(norm.gain);
-  const RowVector<double> inverse = f.scales(place).cwiseInverse();
+CentredMatrix norm_linear(const FrozenNorm& f, std::span<const std::uint8_t> valid, CentredMatrix y) {
+  const VectorView<double> gain = f.layer.weights->vector(f.norm.gain);
+  const RowVector<double> inverse = f.scales.cwiseInverse();
   const std::vector<Index> rows = valid_rows(y.residual.rows(), valid);
   double w = 0;
   for (const Index i : rows) w += inverse(i) / static_cast<double>(rows.size());
-  if (norm.kind == Norm::Kind::kLayer) {
+  if (f.norm.kind == Norm::Kind::kLayer) {
     y.mean.array() -= y.mean.mean();
     for (Index i = 0; i < y.residual.rows(); ++i) y.residual.row(i).array() -= y.residual.row(i).mean();
   }

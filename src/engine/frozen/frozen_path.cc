@@ -3,15 +3,16 @@
 namespace rankfall {
 
 CentredMatrix FrozenPath::norm(const Norm& norm, NormPlace place, State x) {
-  if (!is_zero(x)) x = norm_linear(layer(), norm, place, valid_, std::move(x));
+  const FrozenNorm f = frozen(norm, place);
+  if (!is_zero(x)) x = norm_linear(f, valid_, std::move(x));
   if (!begins_here(Origin::Kind::kBias)) return x;
-  const RowVector<double> shift = norm_shift(layer(), norm);
+  const RowVector<double> shift = norm_shift(f);
   if (place == NormPlace::kPre) {
     shift_ = shift;
   } else if (shift.size() > 0) {
     if (is_zero(x)) {
       x.mean.setZero(shift.size());
-      x.residual.setZero(layer().scales(place).size(), shift.size());
+      x.residual.setZero(f.scales.size(), shift.size());
     }
     x.mean += shift;
   }
@@ -25,6 +26,13 @@ CentredMatrix FrozenPath::attend(const Attention& attention, const State& x) con
   }
   if (!head_ || is_zero(x)) return {};
   return head_linear(layer(), attention, *head_, valid_, x);
+}
+
+CentredMatrix FrozenPath::sum(double fx, State x, double fy, State y) const {
+  scale(fx, x);
+  scale(fy, y);
+  add_to(x, std::move(y));
+  return x;
 }
 
 CentredMatrix FrozenPath::combine(double skip, State x, double branch, State y) const {
@@ -44,13 +52,13 @@ CentredMatrix path_step(const Origin& origin, std::span<const std::uint8_t> vali
 }
 
 bool is_choice(const Origin& origin, const FrozenLayer& f) {
-  return f.layer && std::holds_alternative<Attention>(f.layer->f) &&
-         (origin.kind == Origin::Kind::kEmbedding || *origin.block < f.block);
+  return f.layer && f.layer->attention() && (origin.kind == Origin::Kind::kEmbedding || *origin.block < f.block);
 }
 
 std::vector<Origin> new_origins(const FrozenLayer& f) {
   const Origin bias{Origin::Kind::kBias, f.block};
-  if (!f.layer || std::holds_alternative<Attention>(f.layer->f)) return {bias};
+  const bool has_mlp = f.layer && (f.layer->with<Mlp>() || f.layer->with<Elementwise>());
+  if (!has_mlp) return {bias};
   return {{Origin::Kind::kMlp, f.block}, bias};
 }
 

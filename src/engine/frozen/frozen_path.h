@@ -13,14 +13,19 @@ class FrozenPath : public FrozenDomain<FrozenPath, CentredMatrix> {
  public:
   FrozenPath(Origin origin, std::span<const std::uint8_t> valid) : origin_(origin), valid_(valid) {}
 
+  void enter_branch(Index branch) {
+    FrozenDomain::enter_branch(branch);
+    shift_ = {};
+  }
   // Of the attention that is entered next; absent: the skip.
   void choose(std::optional<Index> head) { head_ = head; }
 
   State norm(const Norm& norm, NormPlace place, State x);
   State attend(const Attention& attention, const State& x) const;
   State branch(const State& /*x*/) const {
-    return begins_here(Origin::Kind::kMlp) ? centred(layer().branch, valid_) : State{};
+    return begins_here(Origin::Kind::kMlp) ? centred(output(), valid_) : State{};
   }
+  State sum(double fx, State x, double fy, State y) const;
   State combine(double skip, State x, double branch, State y) const;
 
  private:

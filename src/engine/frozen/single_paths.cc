@@ -10,7 +10,7 @@ namespace rankfall {
 namespace {
 
 std::optional<Index> head_at(const Path& path, const FrozenLayer& f) {
-  if (!f.layer || !std::holds_alternative<Attention>(f.layer->f)) return std::nullopt;
+  if (!f.layer || !f.layer->attention()) return std::nullopt;
   for (const Head& head : path.heads) {
     if (head.block == f.block) return head.head;
   }
@@ -39,7 +39,7 @@ class FollowRun final : public FrozenObserver {
       path.term = path_step(paths_[i].origin, sample_.valid, f, head, std::move(path.term));
       if (!head || !options_.attention) return;
       const Matrix<double>& p = f.attention[static_cast<std::size_t>(*head)];
-      const bool distributions = has_distributions(std::get<Attention>(f.layer->f).weights);
+      const bool distributions = has_distributions(f.layer->attention()->weights);
       path.attention = options_.published_order ? product_attention(path.attention, p, distributions)
                                                 : attention_product(p, distributions, sample_.valid, path.attention);
     });

@@ -13,12 +13,13 @@ class FrozenRest : public FrozenDomain<FrozenRest, Matrix<double>> {
   explicit FrozenRest(std::optional<Index> head) : head_(head) {}
 
   State norm(const Norm& norm, NormPlace place, State x) const {
-    return norm_linear(layer(), norm, place, std::move(x));
+    return norm_linear(frozen(norm, place), std::move(x));
   }
   State attend(const Attention& attention, const State& x) const {
     return head_ ? head_linear(layer(), attention, *head_, x) : attention_linear(layer(), attention, x);
   }
   State branch(const State& x) const { return State::Zero(x.rows(), x.cols()); }
+  State sum(double fx, const State& x, double fy, const State& y) const { return fx * x + fy * y; }
   State combine(double skip, const State& x, double branch, const State& y) const {
     return head_ ? State(branch * y) : State(skip * x + branch * y);
   }
@@ -32,7 +33,7 @@ class ThroughRun final : public FrozenObserver {
   explicit ThroughRun(std::span<const Head> heads) : heads_(heads), terms_(heads.size()) {}
 
   void layer(const FrozenLayer& f) override {
-    const bool is_attention = f.layer && std::holds_alternative<Attention>(f.layer->f);
+    const bool is_attention = f.layer && f.layer->attention();
     parallel_for(std::ssize(heads_), [&](Index n) {
       const auto i = static_cast<std::size_t>(n);
       const bool begins = is_attention && heads_[i].block == f.block;

@@ -39,7 +39,9 @@ void check_split(const SplitState& x, const std::string& place) {
 // Whether what enters the first stage of an input map has been rounded: a row of one table, and numbers given, have
 // not.
 bool is_rounded(const InputMap& input) {
-  if (const auto* tokens = std::get_if<TokenInput>(&input.source)) return tokens->segments || tokens->positions;
+  if (const auto* tokens = std::get_if<TokenInput>(&input.source)) {
+    return tokens->segments || tokens->positions || tokens->projection;
+  }
   return std::holds_alternative<PatchInput>(input.source);
 }
 
@@ -151,6 +153,15 @@ void centre_channels(Row&& row) {
 
 SplitState normalised(const Norm& norm, const VectorView<double>& gain, const VectorView<double>& bias,
                       std::span<const std::uint8_t> valid, SplitState x) {
+  if (norm.kind == Norm::Kind::kAffine) {
+    if (gain.size() > 0) {
+      x.mean.value.array() *= gain.array();
+      x.residual.value.array().rowwise() *= gain.array();
+    }
+    rescale(x.mean);
+    if (bias.size() > 0) add(x.mean, scaled<RowVector<double>>(bias));
+    return x;
+  }
   const double d = static_cast<double>(x.mean.value.size());
   Matrix<double>& r = x.residual.value;
   const bool centres = norm.kind == Norm::Kind::kLayer;
@@ -274,12 +285,22 @@ SplitState Split::start(const Network& network, const WeightSource& source, cons
       x = linear(x, stages.matrix(f->w), stages.vector(f->b));
     } else if (const auto* norm = std::get_if<Norm>(&stage)) {
       x = normalised(*norm, stages.vector(norm->gain), stages.vector(norm->bias), sample_->valid, std::move(x));
+    } else if (const auto* act = std::get_if<Activation>(&stage)) {
+      activate(*act, x);
     } else {
-      activate(std::get<Activation>(stage), x);
+      const double log = std::log(std::get<Factor>(stage).value);
+      x.mean.log += log;
+      x.residual.log += log;
     }
     x = settled(std::move(x));
   }
   return x;
+}
+
+SplitState Split::sum(double fx, State x, double fy, const State& y) {
+  add(x.mean, fx, y.mean, fy);
+  add(x.residual, fx, y.residual, fy);
+  return settled(std::move(x));
 }
 
 SplitState Split::combine(double skip, const State& x, double branch, State y) {
@@ -343,7 +364,7 @@ std::string cannot_track() {
 
 bool can_track(const Network& network) {
   return std::ranges::none_of(network.layers, [](const SubLayer& layer) {
-    const auto* attention = std::get_if<Attention>(&layer.f);
+    const Attention* attention = layer.attention();
     return attention && is_low_rank(attention->weights);
   });
 }

@@ -44,6 +44,7 @@ class Split {
   State apply(const Attention& attention, const State& x);
   State apply(const Mlp& mlp, const State& x);
   State apply(const Elementwise& elementwise, const State& x);
+  State sum(double fx, State x, double fy, const State& y);
   State combine(double skip, const State& x, double branch, State y);
   void hidden(Index state, const State& x);
 

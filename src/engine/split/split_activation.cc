@@ -143,6 +143,7 @@ struct GeluAt {
 };
 
 // x (1 + tanh g(x)) / 2 with g as in activation_impl.h; (1 + tanh g) / 2 = logistic(2 g).
+template <class Root>
 struct GeluTanhAt {
   double a, phi;
   TanhDifference tanh_from;
@@ -154,14 +155,13 @@ struct GeluTanhAt {
             a * phi, [&] { return (a + e) * logistic(2 * inner(a + e)); }, e))
       return *direct;
     if (std::abs(e) > 8) return ((a + e) * logistic(2 * inner(a + e)) - a * phi) / e;
-    const double chord = root() * (1 + kCubic * (3 * a * (a + e) + e * e));  // (g(a+e) - g(a)) / e
+    const double chord = Root::value() * (1 + kCubic * (3 * a * (a + e) + e * e));  // (g(a+e) - g(a)) / e
     return phi + 0.5 * (a + e) * chord * tanh_from(chord * e);
   }
 
  private:
   static constexpr double kCubic = 0.044715;
-  static double root() { return std::sqrt(2 / 3.14159265358979323846); }
-  static double inner(double x) { return root() * (x + kCubic * x * x * x); }
+  static double inner(double x) { return Root::value() * (x + kCubic * x * x * x); }
 };
 
 // x logistic(x), logistic(x) = (1 + tanh(x/2)) / 2.
@@ -232,7 +232,9 @@ void activate(Activation act, SplitState& x) {
     case Activation::kGelu:
       return activate_with_tail<GeluAt, GeluTail>(x);
     case Activation::kGeluTanh:
-      return activate_with_tail<GeluTanhAt, GeluTanhTail>(x);
+      return activate_with_tail<GeluTanhAt<TanhRoot>, GeluTanhTail<TanhRoot>>(x);
+    case Activation::kGeluBloom:
+      return activate_with_tail<GeluTanhAt<BloomRoot>, GeluTanhTail<BloomRoot>>(x);
     case Activation::kSilu:
       return activate_with_tail<SiluAt, SiluTail>(x);
     case Activation::kTanh:
@@ -249,7 +251,9 @@ double divided_difference(Activation act, double a, double e) {
     case Activation::kGelu:
       return GeluAt(a).difference(e);
     case Activation::kGeluTanh:
-      return GeluTanhAt(a).difference(e);
+      return GeluTanhAt<TanhRoot>(a).difference(e);
+    case Activation::kGeluBloom:
+      return GeluTanhAt<BloomRoot>(a).difference(e);
     case Activation::kSilu:
       return SiluAt(a).difference(e);
     case Activation::kTanh:

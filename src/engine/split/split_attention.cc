@@ -45,17 +45,6 @@ HeadOutput head_output(const Projections& p, Index index, Jitter jitter) {
   return out;
 }
 
-// Whether every query that is no padding sees every key that is none.
-bool sees_all(const Projections& p) {
-  for (Index i = 0; i < p.n(); ++i) {
-    if (!p.is_valid(i)) continue;
-    for (Index j = 0; j < p.n(); ++j) {
-      if (p.is_valid(j) && !p.keys.allows(i, j)) return false;
-    }
-  }
-  return true;
-}
-
 // Heads side by side, at the scale of the largest.
 SplitState side_by_side(const std::vector<HeadOutput>& heads, Index n, Index d) {
   const Index width = std::ssize(heads) * d;
@@ -76,6 +65,44 @@ SplitState side_by_side(const std::vector<HeadOutput>& heads, Index n, Index d) 
   return out;
 }
 
+// Norms queries or keys. The row mean of the residual is in the mean again afterwards, if it was before.
+void norm_heads(const std::optional<HeadNorm>& norm, const LayerWeights<double>& weights, Index d_head,
+                std::span<const std::uint8_t> valid, Jitter& jitter, SplitState& x) {
+  if (!norm) return;
+  const Index n = x.residual.value.rows();
+  const Index width = norm->per_head ? d_head : x.mean.value.size();
+  const bool centred = !x.mean.is_zero();
+  const std::vector<Index> rows = valid_rows(n, valid);
+  std::vector<HeadOutput> parts;
+  for (Index first = 0; first < x.mean.value.size(); first += width) {
+    SplitState part{scaled<RowVector<double>>(x.mean.value.segment(first, width), x.mean.log),
+                    scaled<Matrix<double>>(x.residual.value.middleCols(first, width), x.residual.log)};
+    part = normalised(norm->norm, weights.vector(norm->norm.gain), weights.vector(norm->norm.bias), valid,
+                      std::move(part));
+    if (centred && !rows.empty()) {
+      RowVector<double> shift = RowVector<double>::Zero(width);
+      for (const Index i : rows) shift += part.residual.value.row(i) / static_cast<double>(rows.size());
+      for (const Index i : rows) part.residual.value.row(i) -= shift;
+      add(part.mean, scaled<RowVector<double>>(shift, part.residual.log));
+    }
+    rescale(part.residual);
+    jitter(part);
+    parts.push_back({std::move(part.mean), {std::move(part.residual)}});
+  }
+  x = side_by_side(parts, n, width);
+}
+
+// Whether every query that is no padding sees every key that is none.
+bool sees_all(const Projections& p) {
+  for (Index i = 0; i < p.n(); ++i) {
+    if (!p.is_valid(i)) continue;
+    for (Index j = 0; j < p.n(); ++j) {
+      if (p.is_valid(j) && !p.keys.allows(i, j)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 SplitState split_attention(const Attention& attention, const LoadedLayer<double>& layer, const Sample& sample,
@@ -86,6 +113,10 @@ SplitState split_attention(const Attention& attention, const LoadedLayer<double>
     return out;
   };
   Projections p{attention, layer, sample, project(attention.q), project(attention.k), project(attention.v)};
+  norm_heads(attention.q_norm, layer.weights, attention.d_head, sample.valid, jitter, p.q);
+  norm_heads(attention.k_norm, layer.weights, attention.d_head, sample.valid, jitter, p.k);
+  const Rotary<double> rotary(attention, layer, p.n());
+  p.rotary = &rotary;
   p.reference = smallest_row(x.residual.value, sample.valid);
   p.centred = !x.mean.is_zero();
   p.keys = SeenKeys(attention.mask, p.n());
@@ -96,10 +127,8 @@ SplitState split_attention(const Attention& attention, const LoadedLayer<double>
   if (!p.centred) {
     queries = joined(p.q);
     keys = joined(p.k);
-    if (std::holds_alternative<RotaryPositions>(attention.positions)) {
-      rotate_heads(layer, attention.d_head, queries);
-      rotate_heads(layer, attention.d_head, keys);
-    }
+    rotary.turn(queries);
+    rotary.turn(keys);
     p.whole = &whole.emplace(attention, layer, queries, keys, sample.valid, sample.segments);
   }
   std::vector<HeadOutput> heads(static_cast<std::size_t>(attention.n_heads));

@@ -1,7 +1,9 @@
 #include "engine/split/split_logits.h"
 
+#include <cmath>
 #include <variant>
 
+#include "base/errors.h"
 #include "engine/dense/attention_impl.h"
 #include "linalg/gemm.h"
 
@@ -36,26 +38,38 @@ ScaledMatrix times(double factor, const ScaledMatrix& x, const ScaledMatrix& y) 
 ScaledMatrix as_matrix(const ScaledRow& x) { return {x.value, x.log}; }
 ScaledRow as_row(ScaledMatrix x) { return scaled<RowVector<double>>(x.value.row(0), x.log); }
 
+// k + b_j of the reference token.
+ScaledRow key_at(const SplitHead& h, const Projections& p) {
+  ScaledRow key = h.k;
+  add(key, scaled<RowVector<double>>(h.b.value.row(p.reference), h.b.log));
+  return key;
+}
+
 // (q + a_i) . (k + b_j) = row constant + q . b_j + a_i . b_j.
 class ContentLogits final : public SplitLogits {
  public:
-  ContentLogits(const Projections& p, const SplitHead& h, const NoPositions&) : scale_(p.attention.scale), h_(h) {}
+  ContentLogits(const Projections& p, const SplitHead& h) : scale_(p.attention.scale), h_(h), key_(key_at(h, p)) {}
 
   ScaledRow reference() const override { return as_row(times(scale_, as_matrix(h_.q), h_.b)); }
   ScaledMatrix differences(Index first, Index rows) const override {
     return times(scale_, {h_.a.value.middleRows(first, rows), h_.a.log}, h_.b);
   }
+  ScaledRow origin() const override { return as_row(times(scale_, as_matrix(h_.q), as_matrix(key_))); }
+  ScaledMatrix row_constants(Index first, Index rows) const override {
+    return times(scale_, {h_.a.value.middleRows(first, rows), h_.a.log}, as_matrix(key_));
+  }
 
  private:
   double scale_;
   const SplitHead& h_;
+  ScaledRow key_;  // of the reference token
 };
 
 // The same, and a bias by distance.
 class T5Logits final : public SplitLogits {
  public:
   T5Logits(const Projections& p, const SplitHead& h, const T5Positions&)
-      : content_(p, h, NoPositions{}), bias_(p.layer.distance_bias.row(h.index)), n_(p.n()), reference_(p.reference) {}
+      : content_(p, h), bias_(p.layer.distance_bias.row(h.index)), n_(p.n()), reference_(p.reference) {}
 
   ScaledRow reference() const override {
     ScaledRow r = content_.reference();
@@ -66,6 +80,19 @@ class T5Logits final : public SplitLogits {
     ScaledMatrix e = content_.differences(first, rows);
     ScaledMatrix part{Matrix<double>(rows, n_), 0};
     for (Index i = 0; i < rows; ++i) part.value.row(i) = biases(first + i) - biases(reference_);
+    rescale(part);
+    add(e, part);
+    return e;
+  }
+  ScaledRow origin() const override {
+    ScaledRow z = content_.origin();
+    add(z, scaled<RowVector<double>>(biases(reference_).segment(reference_, 1)));
+    return z;
+  }
+  ScaledMatrix row_constants(Index first, Index rows) const override {
+    ScaledMatrix e = content_.row_constants(first, rows);
+    ScaledMatrix part{Matrix<double>(rows, 1), 0};
+    for (Index i = 0; i < rows; ++i) part.value(i, 0) = biases(first + i)(reference_) - biases(reference_)(reference_);
     rescale(part);
     add(e, part);
     return e;
@@ -145,7 +172,12 @@ class XlnetLogits final : public SplitLogits {
     return e;
   }
 
+  ScaledRow origin() const override { throw no_cap(); }
+  ScaledMatrix row_constants(Index /*first*/, Index /*rows*/) const override { throw no_cap(); }
+
  private:
+  static Error no_cap() { return usage_error("a soft cap on logits with XLNet's positions is not known"); }
+
   // Of query i and all keys.
   RowVector<double> distances(const RowVector<double>& table, Index i) const {
     return table.segment(longest_ - 1 - i, n_);
@@ -164,28 +196,18 @@ class XlnetLogits final : public SplitLogits {
 // being the reference, what is constant along rows is left out.
 class RotaryLogits final : public SplitLogits {
  public:
-  RotaryLogits(const Projections& p, const SplitHead& h, const RotaryPositions&)
-      : scale_(p.attention.scale), a_(h.a), b_(h.b) {
-    const Index d = p.attention.d_head;
-    rotate_heads(p.layer, d, a_.value);
-    rotate_heads(p.layer, d, b_.value);
-    Matrix<double> turned = h.q.value.replicate(p.reference + 1, 1);
-    rotate_heads(p.layer, d, turned);
-    query_ = scaled<RowVector<double>>(turned.row(p.reference), h.q.log);
-    // Differences of the tables first: they are exact where angles are close.
+  RotaryLogits(const Projections& p, const SplitHead& h) : scale_(p.attention.scale), a_(h.a), b_(h.b) {
+    p.rotary->turn(a_.value);
+    p.rotary->turn(b_.value);
+    const auto at_reference = [&](const ScaledRow& x) {
+      Matrix<double> turned = x.value.replicate(p.reference + 1, 1);
+      p.rotary->turn(turned);
+      return scaled<RowVector<double>>(turned.row(p.reference), x.log);
+    };
+    query_ = at_reference(h.q);
+    key_ = at_reference(key_at(h, p));
     const auto less_reference = [&](const ScaledRow& x) {
-      const Index half = d / 2;
-      const RowVector<double> x1 = x.value.head(half);
-      const RowVector<double> x2 = x.value.tail(half);
-      ScaledMatrix out{Matrix<double>(p.n(), d), x.log};
-      for (Index i = 0; i < p.n(); ++i) {
-        const RowVector<double> c = p.layer.rotary_cos.row(i) - p.layer.rotary_cos.row(p.reference);
-        const RowVector<double> s = p.layer.rotary_sin.row(i) - p.layer.rotary_sin.row(p.reference);
-        out.value.row(i).head(half) = x1.cwiseProduct(c) - x2.cwiseProduct(s);
-        out.value.row(i).tail(half) = x2.cwiseProduct(c) + x1.cwiseProduct(s);
-      }
-      rescale(out);
-      return out;
+      return scaled<Matrix<double>>(p.rotary->turns_less(x.value, p.n(), p.reference), x.log);
     };
     q_ = less_reference(h.q);
     k_ = less_reference(h.k);
@@ -205,33 +227,153 @@ class RotaryLogits final : public SplitLogits {
     add(e, times(scale_, q, b_));
     return e;
   }
+  ScaledRow origin() const override { return as_row(times(scale_, as_matrix(query_), as_matrix(key_))); }
+  ScaledMatrix row_constants(Index first, Index rows) const override {
+    ScaledMatrix e = times(scale_, {a_.value.middleRows(first, rows), a_.log}, as_matrix(key_));
+    add(e, times(scale_, {q_.value.middleRows(first, rows), q_.log}, as_matrix(key_)));
+    return e;
+  }
 
  private:
   double scale_;
-  ScaledMatrix a_, b_;  // turned
-  ScaledMatrix q_, k_;  // mean, turned, less the same turned to the reference's position
-  ScaledRow query_;
+  ScaledMatrix a_, b_;     // turned
+  ScaledMatrix q_, k_;     // mean, turned, less the same turned to the reference's position
+  ScaledRow query_, key_;  // of the reference token, turned
+};
+
+// A bias that grows with the key's place: the same for every query, but for what is constant along its row.
+class AlibiLogits final : public SplitLogits {
+ public:
+  AlibiLogits(const Projections& p, const SplitHead& h, const AlibiPositions& alibi)
+      : content_(p, h),
+        slope_(alibi.slope(h.index) * (alibi.before_scale ? p.attention.scale : 1)),
+        n_(p.n()),
+        reference_(p.reference) {}
+
+  ScaledRow reference() const override {
+    ScaledRow r = content_.reference();
+    const auto bias = [&](Index j) { return slope_ * static_cast<double>(j - reference_); };
+    add(r, scaled<RowVector<double>>(RowVector<double>::NullaryExpr(n_, bias)));
+    return r;
+  }
+  ScaledMatrix differences(Index first, Index rows) const override { return content_.differences(first, rows); }
+  ScaledRow origin() const override { return content_.origin(); }
+  ScaledMatrix row_constants(Index first, Index rows) const override {
+    ScaledMatrix e = content_.row_constants(first, rows);
+    const auto bias = [&](Index i, Index) { return slope_ * static_cast<double>(reference_ - first - i); };
+    add(e, scaled<Matrix<double>>(Matrix<double>::NullaryExpr(rows, 1, bias)));
+    return e;
+  }
+
+ private:
+  ContentLogits content_;
+  double slope_;
+  Index n_, reference_;
+};
+
+// c tanh(z / c) of logits z_ij = z + r_j + e_i + E_ij, where z is the reference's own, and r and E are zero at its key.
+// With T = tanh, u_j = T((z + r_j) / c), u = T(z / c), w_i = T(e_i / c) and the addition theorem of T
+//   T((z + r_j + e_i + E_ij) / c) - u_j - (T((z + e_i) / c) - u)
+//     = t (1 - v^2) / (1 + v t) - w_i (u_j - u) (u_j + u + w_i (1 + u_j u)) / ((1 + u_j w_i) (1 + u w_i)),
+// t = T(E_ij / c), v = T((z + r_j + e_i) / c): what is small is a factor, and no near numbers are subtracted.
+class CappedLogits final : public SplitLogits {
+ public:
+  CappedLogits(std::unique_ptr<SplitLogits> inner, const Projections& p)
+      : inner_(std::move(inner)), cap_(p.attention.soft_cap), reference_(p.reference) {
+    z_ = plain(inner_->origin())(0);
+    u_ = std::tanh(z_ / cap_);
+    r_ = inner_->reference();
+    r_.value.array() -= r_.value(reference_);
+    rescale(r_);
+    difference_ = r_;  // (u_j - u) / r_j times r_j
+    const double size = share(r_.log, 0);
+    for (Index j = 0; j < r_.value.size(); ++j) {
+      const double x = size * r_.value(j) / cap_;
+      difference_.value(j) *= tanh_ratio(x) / cap_ * slope(z_ / cap_) / (1 + u_ * std::tanh(x));
+    }
+    rescale(difference_);
+  }
+
+  ScaledRow reference() const override {
+    ScaledRow r = difference_;
+    r.value *= cap_;
+    rescale(r);
+    return r;
+  }
+
+  ScaledMatrix differences(Index first, Index rows) const override {
+    ScaledMatrix e = inner_->differences(first, rows);
+    const RowVector<double> at_key = e.value.col(reference_).transpose();
+    e.value.colwise() -= at_key.transpose();
+    rescale(e);
+    const ScaledMatrix constants = inner_->row_constants(first, rows);
+    const RowVector<double> row = plain(constants).transpose();
+    const RowVector<double> key = plain(r_);
+    const RowVector<double> moved = plain(difference_);  // u_j - u
+    const double size = share(e.log, 0);
+    ScaledMatrix crossed{Matrix<double>(rows, e.value.cols()), constants.log + difference_.log};
+    for (Index i = 0; i < rows; ++i) {
+      const double w = std::tanh(row(i) / cap_);
+      const double w_share = constants.value(i, 0) * tanh_ratio(row(i) / cap_) / cap_;  // w in units of its scale
+      for (Index j = 0; j < e.value.cols(); ++j) {
+        const double u = u_ + moved(j);
+        const double at = (z_ + key(j) + row(i)) / cap_;
+        const double x = size * e.value(i, j) / cap_;
+        e.value(i, j) *= tanh_ratio(x) * slope(at) / (1 + std::tanh(at) * std::tanh(x));
+        crossed.value(i, j) =
+            -cap_ * w_share * difference_.value(j) * (u + u_ + w * (1 + u * u_)) / ((1 + u * w) * (1 + u_ * w));
+      }
+    }
+    rescale(e);
+    rescale(crossed);
+    add(e, crossed);
+    return e;
+  }
+  ScaledRow origin() const override { return scaled<RowVector<double>>(RowVector<double>::Constant(1, cap_ * u_)); }
+  ScaledMatrix row_constants(Index first, Index rows) const override { return inner_->row_constants(first, rows); }
+
+ private:
+  // tanh(x) / x.
+  static double tanh_ratio(double x) { return std::abs(x) < 1e-8 ? 1.0 : std::tanh(x) / x; }
+  // 1 - tanh(x)^2.
+  static double slope(double x) {
+    const double root = 1 / std::cosh(x);
+    return root * root;
+  }
+
+  std::unique_ptr<SplitLogits> inner_;
+  double cap_;
+  Index reference_;
+  double z_, u_;
+  ScaledRow r_, difference_;
 };
 
 // What GaussianWeights take off, scale |k + b_j|^2 / 2: constant, scale k . b_j, scale |b_j|^2 / 2. The same for every
-// query, and turning by rotary positions leaves lengths as they are.
+// query, and turning by rotary positions changes lengths by its magnitude only.
 class GaussianLogits final : public SplitLogits {
  public:
   GaussianLogits(std::unique_ptr<SplitLogits> products, const Projections& p, const SplitHead& h)
-      : products_(std::move(products)), scale_(p.attention.scale), h_(h) {}
+      : products_(std::move(products)), scale_(p.attention.scale), k_(h.k), b_(h.b) {
+    if (p.rotary->magnitude() == 1) return;
+    k_.value.head(p.rotary->channels()) *= p.rotary->magnitude();
+    b_.value.leftCols(p.rotary->channels()) *= p.rotary->magnitude();
+  }
 
   ScaledRow reference() const override {
     ScaledRow r = products_->reference();
-    add(r, as_row(times(-scale_, as_matrix(h_.k), h_.b)));
-    add(r, scaled<RowVector<double>>(-scale_ / 2 * h_.b.value.rowwise().squaredNorm().transpose(), 2 * h_.b.log));
+    add(r, as_row(times(-scale_, as_matrix(k_), b_)));
+    add(r, scaled<RowVector<double>>(-scale_ / 2 * b_.value.rowwise().squaredNorm().transpose(), 2 * b_.log));
     return r;
   }
   ScaledMatrix differences(Index first, Index rows) const override { return products_->differences(first, rows); }
+  ScaledRow origin() const override { return products_->origin(); }
+  ScaledMatrix row_constants(Index first, Index rows) const override { return products_->row_constants(first, rows); }
 
  private:
   std::unique_ptr<SplitLogits> products_;
   double scale_;
-  const SplitHead& h_;
+  ScaledRow k_;
+  ScaledMatrix b_;
 };
 
 }  // namespace
@@ -260,12 +402,14 @@ SplitHead head_of(const Projections& p, Index head) {
 
 std::unique_ptr<SplitLogits> split_logits(const Projections& p, const SplitHead& head) {
   const auto make = [&]<class P>(const P& positions) -> std::unique_ptr<SplitLogits> {
-    if constexpr (std::is_same_v<P, NoPositions>) return std::make_unique<ContentLogits>(p, head, positions);
+    if constexpr (std::is_same_v<P, NoPositions>) return std::make_unique<ContentLogits>(p, head);
     if constexpr (std::is_same_v<P, T5Positions>) return std::make_unique<T5Logits>(p, head, positions);
     if constexpr (std::is_same_v<P, XlnetPositions>) return std::make_unique<XlnetLogits>(p, head, positions);
-    if constexpr (std::is_same_v<P, RotaryPositions>) return std::make_unique<RotaryLogits>(p, head, positions);
+    if constexpr (std::is_same_v<P, RotaryPositions>) return std::make_unique<RotaryLogits>(p, head);
+    if constexpr (std::is_same_v<P, AlibiPositions>) return std::make_unique<AlibiLogits>(p, head, positions);
   };
   auto logits = std::visit(make, p.attention.positions);
+  if (p.attention.soft_cap > 0) logits = std::make_unique<CappedLogits>(std::move(logits), p);
   if (!std::holds_alternative<GaussianWeights>(p.attention.weights)) return logits;
   return std::make_unique<GaussianLogits>(std::move(logits), p, head);
 }

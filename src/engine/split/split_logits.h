@@ -22,6 +22,7 @@ struct Projections {
   bool centred = false;                       // rows of residuals sum to zero
   const HeadScores<double>* whole = nullptr;  // plain logits, where mean and residual are not apart
   SeenKeys keys = {};
+  const Rotary<double>* rotary = nullptr;
 
   Index n() const { return v.residual.value.rows(); }
   bool is_valid(Index i) const { return sample.valid.empty() || sample.valid[static_cast<std::size_t>(i)] != 0; }
@@ -52,6 +53,10 @@ class SplitLogits {
   // r and the rows first.. of E, both without what is constant along a row, and with arbitrary entries for padding.
   virtual ScaledRow reference() const = 0;
   virtual ScaledMatrix differences(Index first, Index rows) const = 0;
+  // What is constant along rows, for a soft cap, which needs it: the logit of the reference token's query and key, and,
+  // in one column, rows first.. of the difference of other queries' logits of that key to it.
+  virtual ScaledRow origin() const = 0;
+  virtual ScaledMatrix row_constants(Index first, Index rows) const = 0;
 };
 std::unique_ptr<SplitLogits> split_logits(const Projections& p, const SplitHead& head);
 

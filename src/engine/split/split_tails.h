@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "engine/dense/activation.h"
 #include "engine/split/scaled.h"
 #include <rankfall/split.h>
 
@@ -46,18 +47,26 @@ struct GeluTail {
   }
 };
 
+// The factor in g of activation_impl.h, of the two forms.
+struct TanhRoot {
+  static double value() { return std::sqrt(2 / 3.14159265358979323846); }
+};
+struct BloomRoot {
+  static double value() { return kBloomRoot; }
+};
+
 // x logistic(2 g(x)) = x e^(2 g(x)), g as in activation_impl.h.
+template <class Root>
 struct GeluTanhTail {
   static constexpr bool kSmallValue = true;
   static bool far(double x) { return x < -20; }
-  static double log(double x) { return 2 * root() * (x + kCubic * x * x * x); }
+  static double log(double x) { return 2 * Root::value() * (x + kCubic * x * x * x); }
   static double p(double x) { return x; }
-  static double log_slope(double a, double e) { return 2 * root() * (1 + kCubic * (3 * a * (a + e) + e * e)); }
+  static double log_slope(double a, double e) { return 2 * Root::value() * (1 + kCubic * (3 * a * (a + e) + e * e)); }
   static double p_slope(double, double) { return 1; }
 
  private:
   static constexpr double kCubic = 0.044715;
-  static double root() { return std::sqrt(2 / 3.14159265358979323846); }
 };
 
 // x logistic(x) = x e^x.

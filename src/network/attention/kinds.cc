@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <span>
 
 #include <fmt/format.h>
 
 #include "base/errors.h"
 #include "base/mapped.h"
+#include "base/parse_number.h"
 #include "base/random.h"
 #include "base/suggestion.h"
 #include "io/utf8.h"
@@ -41,13 +41,12 @@ void read_value(std::string_view text, const AttentionKind& kind, std::string_vi
   if (given.at(at)) throw usage_error("attention {}: '{}' is given twice", in_quotes(text), key->name);
   given.at(at) = true;
   const std::string_view number = item.substr(equals + 1);
-  std::int64_t value = -1;
-  const auto parsed = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size() || value < key->least ||
-      value > key->most) {
+  const auto parsed = parse_number<std::int64_t>(number);
+  if (!parsed || *parsed < key->least || *parsed > key->most) {
     throw usage_error("attention {}: {}={}, expected a number from {} to {}", in_quotes(text), key->name,
                       in_quotes(number), key->least, key->most);
   }
+  const std::int64_t value = *parsed;
   if (key->is_power_of_two && !std::has_single_bit(static_cast<std::uint64_t>(value))) {
     throw usage_error("attention {}: {}={}, expected a power of two", in_quotes(text), key->name, value);
   }
@@ -66,6 +65,9 @@ std::string names_where(const auto& fits) {
 void check_fits(const Attention& attention, const AttentionChoice& choice) {
   if (!choice.weights) return;
   const AttentionKind& chosen = kind_of(*choice.weights);
+  if (attention.soft_cap > 0 && !std::holds_alternative<SoftmaxWeights>(*choice.weights)) {
+    throw usage_error("attention {}: the model caps its logits, which this kind has no place for", choice.name);
+  }
   if (!chosen.is_low_rank) return;
   if (attention.mask.window > 0) {
     throw usage_error("attention {}: the model has a window, which a product of thin matrices cannot keep",
@@ -128,14 +130,16 @@ std::vector<std::string> attention_names() {
 
 Network with_attention(Network network, const AttentionChoice& choice) {
   for (SubLayer& layer : network.layers) {
-    auto* attention = std::get_if<Attention>(&layer.f);
-    if (!attention) continue;
-    check_fits(*attention, choice);
-    if (choice.weights) attention->weights = *choice.weights;
-    if (choice.mask) {
-      const bool causal = attention->mask.causal;
-      attention->mask = *choice.mask;
-      attention->mask.causal = causal;
+    for (Branch& branch : layer.branches) {
+      auto* attention = std::get_if<Attention>(&branch.f);
+      if (!attention) continue;
+      check_fits(*attention, choice);
+      if (choice.weights) attention->weights = *choice.weights;
+      if (choice.mask) {
+        const bool causal = attention->mask.causal;
+        attention->mask = *choice.mask;
+        attention->mask.causal = causal;
+      }
     }
   }
   return network;

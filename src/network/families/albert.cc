@@ -40,9 +40,9 @@ Network make_albert(const Config& config) {
     attention.k = b.linear(prefix + "attention.key", d, d, init);
     attention.v = b.linear(prefix + "attention.value", d, d, init);
     attention.o = b.linear(prefix + "attention.dense", d, d, init);
-    b.add({.f = attention, .post = b.layer_norm(prefix + "attention.LayerNorm", d, eps), .block = l});
+    b.add({.branches = {{.f = attention}}, .post = b.layer_norm(prefix + "attention.LayerNorm", d, eps), .block = l});
     const Mlp mlp{act, b.linear(prefix + "ffn", d, inner, init), b.linear(prefix + "ffn_output", inner, d, init)};
-    b.add({.f = mlp, .post = b.layer_norm(prefix + "full_layer_layer_norm", d, eps), .block = l});
+    b.add({.branches = {{.f = mlp}}, .post = b.layer_norm(prefix + "full_layer_layer_norm", d, eps), .block = l});
   }
   return std::move(b).finish();
 }

@@ -54,10 +54,12 @@ Network make_bert(const Config& config) {
     attention.v = b.linear(prefix + "attention.self.value", d, d, init);
     attention.o = b.linear(prefix + "attention.output.dense", d, d, init);
     attention.mask.causal = config.flag("is_decoder", false);
-    b.add({.f = attention, .post = b.layer_norm(prefix + "attention.output.LayerNorm", d, eps), .block = l});
+    b.add({.branches = {{.f = attention}},
+           .post = b.layer_norm(prefix + "attention.output.LayerNorm", d, eps),
+           .block = l});
     const Mlp mlp{act, b.linear(prefix + "intermediate.dense", d, inner, init),
                   b.linear(prefix + "output.dense", inner, d, init)};
-    b.add({.f = mlp, .post = b.layer_norm(prefix + "output.LayerNorm", d, eps), .block = l});
+    b.add({.branches = {{.f = mlp}}, .post = b.layer_norm(prefix + "output.LayerNorm", d, eps), .block = l});
   }
   return std::move(b).finish();
 }

@@ -13,6 +13,7 @@ namespace {
 std::optional<Activation> activation_named(std::string_view name) {
   if (name == "gelu" || name == "gelu_python") return Activation::kGelu;
   if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::kGeluTanh;
+  if (name == "gelu_bloom") return Activation::kGeluBloom;
   if (name == "relu") return Activation::kRelu;
   if (name == "silu" || name == "swish") return Activation::kSilu;
   if (name == "tanh") return Activation::kTanh;
@@ -35,13 +36,37 @@ Linear NetworkBuilder::linear(const std::string& prefix, Index n_in, Index n_out
   return f;
 }
 
-Norm NetworkBuilder::layer_norm(const std::string& prefix, Index width, double eps) {
-  return {Norm::Kind::kLayer, eps, tensor(prefix + ".weight", {width}, constant(1)),
-          tensor(prefix + ".bias", {width}, constant(0))};
+Norm NetworkBuilder::layer_norm(const std::string& prefix, Index width, double eps, bool bias) {
+  Norm norm{Norm::Kind::kLayer, eps, tensor(prefix + ".weight", {width}, constant(1))};
+  if (bias) norm.bias = tensor(prefix + ".bias", {width}, constant(0));
+  return norm;
 }
 
 Norm NetworkBuilder::rms_norm(const std::string& prefix, Index width, double eps) {
   return {Norm::Kind::kRms, eps, tensor(prefix + ".weight", {width}, constant(1))};
+}
+
+Norm NetworkBuilder::offset_rms_norm(const std::string& prefix, Index width, double eps) {
+  const TensorSlice gain = tensor(prefix + ".weight", {width}, constant(0));
+  network_.tensors[static_cast<std::size_t>(gain.tensor)].offset = 1;
+  return {Norm::Kind::kRms, eps, gain};
+}
+
+Linear rows_of(Linear f, Index first, Index count) {
+  f.w = outputs_of(f.w, false, first, count);
+  if (f.b) f.b = outputs_of(*f.b, true, first, count);
+  return f;
+}
+
+Linear head_by_head(Linear f, Index d_head, Index which) {
+  const auto part = [&](TensorSlice& slice, bool is_vector) {
+    slice = outputs_of(slice, is_vector, which * d_head, (is_vector ? slice.cols : slice.rows) / 3);
+    slice.run = d_head;
+    slice.period = 3 * d_head;
+  };
+  part(f.w, false);
+  if (f.b) part(*f.b, true);
+  return f;
 }
 
 Attention plain_attention(Index n_heads, Index d_model, const Config& config) {

@@ -24,9 +24,11 @@ class NetworkBuilder {
   // prefix.weight [out, in], drawn from `init`, and prefix.bias, zero.
   Linear linear(const std::string& prefix, Index n_in, Index n_out, Init init, bool bias = true);
   // prefix.weight, ones, and prefix.bias, zeros.
-  Norm layer_norm(const std::string& prefix, Index width, double eps);
+  Norm layer_norm(const std::string& prefix, Index width, double eps, bool bias = true);
   // prefix.weight, ones.
   Norm rms_norm(const std::string& prefix, Index width, double eps);
+  // The same with 1 + prefix.weight as the gain, drawn as one.
+  Norm offset_rms_norm(const std::string& prefix, Index width, double eps);
 
   void add(const SubLayer& layer) { network_.layers.push_back(layer); }
   Network& network() { return network_; }
@@ -39,10 +41,22 @@ class NetworkBuilder {
 
 // One function per family: config in, description out. A new family is a line in families.cc and a file like these.
 Network make_albert(const Config& config);
+Network make_bloom(const Config& config);
 Network make_bert(const Config& config);  // also roberta and electra, which differ in positions and embedding width
 Network make_distilbert(const Config& config);
+Network make_gemma2(const Config& config);
+Network make_gemma3(const Config& config);  // the part that reads text
 Network make_gpt2(const Config& config);
+Network make_gpt_neox(const Config& config);
 Network make_llama(const Config& config);
+Network make_mistral(const Config& config);
+Network make_modernbert(const Config& config);
+Network make_olmo2(const Config& config);
+Network make_olmo3(const Config& config);
+Network make_opt(const Config& config);
+Network make_phi3(const Config& config);
+Network make_qwen2(const Config& config);
+Network make_qwen3(const Config& config);
 Network make_san(const Config& config);
 Network make_t5(const Config& config);  // its encoder
 Network make_vit(const Config& config);
@@ -50,6 +64,12 @@ Network make_xlnet(const Config& config);
 
 // Sizes that every family has; checks that the heads divide the width. Attention with logits scaled by 1/sqrt(d_head).
 Attention plain_attention(Index n_heads, Index d_model, const Config& config);
+
+// Outputs first .. first + count of a linear map that is stored [out, in].
+Linear rows_of(Linear f, Index first, Index count);
+
+// Of a map whose outputs are query, key and value of one head after the other: all queries (which = 0), keys or values.
+Linear head_by_head(Linear f, Index d_head, Index which);
 
 // Fails if `position_embedding_type` says anything else.
 void check_absolute_positions(const Config& config);

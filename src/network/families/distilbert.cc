@@ -31,9 +31,9 @@ Network make_distilbert(const Config& config) {
     attention.k = b.linear(prefix + "attention.k_lin", d, d, init);
     attention.v = b.linear(prefix + "attention.v_lin", d, d, init);
     attention.o = b.linear(prefix + "attention.out_lin", d, d, init);
-    b.add({.f = attention, .post = b.layer_norm(prefix + "sa_layer_norm", d, eps), .block = l});
+    b.add({.branches = {{.f = attention}}, .post = b.layer_norm(prefix + "sa_layer_norm", d, eps), .block = l});
     const Mlp mlp{act, b.linear(prefix + "ffn.lin1", d, inner, init), b.linear(prefix + "ffn.lin2", inner, d, init)};
-    b.add({.f = mlp, .post = b.layer_norm(prefix + "output_layer_norm", d, eps), .block = l});
+    b.add({.branches = {{.f = mlp}}, .post = b.layer_norm(prefix + "output_layer_norm", d, eps), .block = l});
   }
   return std::move(b).finish();
 }

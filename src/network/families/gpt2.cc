@@ -45,9 +45,9 @@ Network make_gpt2(const Config& config) {
     attention.mask.causal = true;
     if (!config.flag("scale_attn_weights", true)) attention.scale = 1;
     if (config.flag("scale_attn_by_inverse_layer_idx", false)) attention.scale /= static_cast<double>(l + 1);
-    b.add({.f = attention, .pre = b.layer_norm(prefix + "ln_1", d, eps), .block = l});
+    b.add({.branches = {{.f = attention, .in = b.layer_norm(prefix + "ln_1", d, eps)}}, .block = l});
     const Mlp mlp{act, part("mlp.c_fc", d, 0, inner, inner, init), part("mlp.c_proj", inner, 0, d, d, output_init)};
-    b.add({.f = mlp, .pre = b.layer_norm(prefix + "ln_2", d, eps), .block = l});
+    b.add({.branches = {{.f = mlp, .in = b.layer_norm(prefix + "ln_2", d, eps)}}, .block = l});
   }
   network.final_norm = b.layer_norm("ln_f", d, eps);
   return std::move(b).finish();

@@ -2,90 +2,264 @@
 
 #include <fmt/format.h>
 
-#include "io/utf8.h"
 #include "network/families/builder.h"
+#include "network/families/rotary.h"
 
 namespace rankfall {
-
 namespace {
 
-RotaryPositions rotary_of(const Config& config) {
-  RotaryPositions rotary;
-  // Newer files have one object for all of it.
-  const auto parameters = config.object("rope_parameters");
-  rotary.base = config.number("rope_theta", 1, 1e12, 10000);
-  if (parameters) rotary.base = parameters->number("rope_theta", 1, 1e12, rotary.base);
-  if ((parameters ? *parameters : config).number("partial_rotary_factor", 0, 1, 1) != 1) {
-    config.fail("'partial_rotary_factor' is not 1; partly rotated heads are not known");
-  }
-  const auto scaling = parameters ? parameters : config.object("rope_scaling");
-  if (!scaling) return rotary;
-  const std::string type = scaling->text("rope_type", scaling->text("type", "default"));
-  if (type == "default") return rotary;
-  if (type != "linear" && type != "llama3") {
-    scaling->fail("positions of type {}, expected default, linear or llama3", in_quotes(type));
-  }
-  for (const char* key : {"factor", "low_freq_factor", "high_freq_factor"}) {
-    if (!scaling->has(key) && (type == "llama3" || key == std::string_view("factor"))) {
-      scaling->fail("'{}' is missing, expected a number", key);
-    }
-  }
-  rotary.factor = scaling->number("factor", 1e-3, 1e6, 1);
-  if (type == "linear") return rotary;
-  rotary.original = static_cast<double>(scaling->integer("original_max_position_embeddings", 1, kMaxPositions));
-  rotary.low = scaling->number("low_freq_factor", 1e-3, 1e6, 1);
-  rotary.high = scaling->number("high_freq_factor", 1e-3, 1e6, 4);
-  if (rotary.low >= rotary.high) scaling->fail("'low_freq_factor' is not below 'high_freq_factor'");
-  return rotary;
+// Where Llama's relatives differ from Llama. A window or a list of layer types in config.json counts in all but Llama.
+struct Style {
+  std::string_view family;
+  bool qkv_bias = false;    // biases of queries, keys and values, unless 'attention_bias' says otherwise
+  bool output_bias = true;  // 'attention_bias' gives the output one, too
+  bool fused = false;       // one tensor for queries, keys and values, one for gate and up
+  enum class HeadNorms { kNone, kPerHead, kWhole } head_norms = HeadNorms::kNone;
+  bool norm_before = true, norm_behind = false;  // of branches
+  bool gain_is_offset = false;                   // norms store w of 1 + w, the embedding is scaled by the root of d
+  std::string_view act_key = "hidden_act";
+  std::string_view act = "silu";
+  double eps = 1e-6;
+  Index d_head = 0;  // where config.json has none; 0: d / heads
+  Index n_positions = 2048;
+  double base = 10000;
+  double soft_cap = 0;                                        // where config.json has none
+  std::optional<Index> window = {};                           // keys, where config.json does not mention it
+  bool (*is_windowed)(const Config&, Index layer) = nullptr;  // without 'layer_types'; null: no layer has a window
+  std::string_view local_base_key = {};  // of windowed layers, which are not scaled; empty: as all others
+  bool local_scaled = true;
+};
+
+// A number that counts where the key does not stand there at all; null means none.
+double unless_null(const Config& config, std::string_view key, double low, double high, double fallback) {
+  if (!config.has(key)) return config.mentions(key) ? 0 : fallback;
+  return config.number(key, low, high, fallback);
 }
+
+// Pre-norm decoder with RMSNorm, rotary positions, gated MLP, and keys and values shared by groups of heads.
+class LlamaLike {
+ public:
+  LlamaLike(const Config& config, const Style& style)
+      : config_(config),
+        style_(style),
+        b_(std::string(style.family)),
+        d_(config.integer("hidden_size", 1, kMaxWidth)),
+        n_layers_(config.integer("num_hidden_layers", 1, kMaxLayers)),
+        n_heads_(config.integer("num_attention_heads", 1, kMaxHeads)),
+        n_kv_heads_(config.integer("num_key_value_heads", 1, n_heads_, n_heads_)),
+        inner_(config.integer("intermediate_size", 1, kMaxWidth)),
+        eps_(config.number("rms_norm_eps", 0, 1, style.eps)),
+        init_(normal(config.number("initializer_range", 0, 1e3, 0.02))),
+        act_(activation_of(config, style.act_key, style.act)) {
+    if (n_heads_ % n_kv_heads_ != 0) config.fail("{} key/value heads do not divide {} heads", n_kv_heads_, n_heads_);
+    const bool own = config.has("head_dim") || style.d_head > 0;
+    if (!own && d_ % n_heads_ != 0) config.fail("{} heads do not divide the width {}", n_heads_, d_);
+    d_head_ = config.integer("head_dim", 1, kMaxWidth, style.d_head > 0 ? style.d_head : d_ / n_heads_);
+  }
+
+  Network make() && {
+    const Index vocab = config_.integer("vocab_size", 1, kMaxVocab);
+    Network& network = b_.network();
+    network.sizes = {n_layers_, n_heads_, d_, vocab,
+                     config_.integer("max_position_embeddings", 1, kMaxPositions, style_.n_positions)};
+    network.input.source = TokenInput{.words = b_.tensor("embed_tokens.weight", {vocab, d_}, init_)};
+    if (style_.gain_is_offset) network.input.stages.emplace_back(Factor{std::sqrt(static_cast<double>(d_))});
+    std::vector<bool> windowed(static_cast<std::size_t>(n_layers_), false);
+    if (style_.is_windowed) windowed = windowed_layers(config_, n_layers_, style_.is_windowed);
+    for (Index l = 0; l < n_layers_; ++l) {
+      add_attention(l, windowed[static_cast<std::size_t>(l)]);
+      add_mlp(l);
+    }
+    network.final_norm = norm("norm", d_);
+    return std::move(b_).finish();
+  }
+
+ private:
+  Norm norm(const std::string& prefix, Index width) {
+    return style_.gain_is_offset ? b_.offset_rms_norm(prefix, width, eps_) : b_.rms_norm(prefix, width, eps_);
+  }
+
+  // The branch with its norms, which Gemma has on both sides and OLMo 2 behind.
+  Branch branch(Function f, const std::string& before, const std::string& behind) {
+    Branch out{.f = std::move(f)};
+    if (style_.norm_before) out.in = norm(before, d_);
+    if (style_.norm_behind) out.out = norm(behind, d_);
+    return out;
+  }
+
+  void add_attention(Index l, bool windowed) {
+    const std::string prefix = fmt::format("layers.{}.", l);
+    const std::string part = prefix + "self_attn.";
+    Attention a;
+    a.n_heads = n_heads_;
+    a.n_kv_heads = n_kv_heads_;
+    a.d_head = d_head_;
+    const double divisor = config_.number("query_pre_attn_scalar", 1e-6, 1e12, static_cast<double>(d_head_));
+    a.scale = 1.0 / std::sqrt(style_.gain_is_offset ? divisor : static_cast<double>(d_head_));
+    const Index q_width = n_heads_ * d_head_;
+    const Index kv_width = n_kv_heads_ * d_head_;
+    const bool bias = config_.flag("attention_bias", style_.qkv_bias);
+    if (style_.fused) {
+      const Linear all = b_.linear(part + "qkv_proj", d_, q_width + 2 * kv_width, init_, false);
+      a.q = rows_of(all, 0, q_width);
+      a.k = rows_of(all, q_width, kv_width);
+      a.v = rows_of(all, q_width + kv_width, kv_width);
+    } else {
+      a.q = b_.linear(part + "q_proj", d_, q_width, init_, bias);
+      a.k = b_.linear(part + "k_proj", d_, kv_width, init_, bias);
+      a.v = b_.linear(part + "v_proj", d_, kv_width, init_, bias);
+    }
+    a.o = b_.linear(part + "o_proj", q_width, d_, init_, bias && style_.output_bias);
+    if (style_.head_norms != Style::HeadNorms::kNone) {
+      const bool per_head = style_.head_norms == Style::HeadNorms::kPerHead;
+      a.q_norm = HeadNorm{norm(part + "q_norm", per_head ? d_head_ : q_width), per_head};
+      a.k_norm = HeadNorm{norm(part + "k_norm", per_head ? d_head_ : kv_width), per_head};
+    }
+    a.soft_cap = unless_null(config_, "attn_logit_softcapping", 1e-3, 1e6, style_.soft_cap);
+    a.mask.causal = !config_.flag("use_bidirectional_attention", false);
+    if (windowed) set_window(a.mask);
+    a.positions = positions(windowed);
+    b_.add({.branches = {branch(a, prefix + "input_layernorm", prefix + "post_attention_layernorm")}, .block = l});
+  }
+
+  void set_window(Mask& mask) const {
+    const auto n_keys = sliding_window(config_, style_.window);
+    if (!n_keys) config_.fail("'layer_types' has layers with a window, and 'sliding_window' is missing");
+    mask.window = mask.causal ? *n_keys - 1 : *n_keys / 2;
+  }
+
+  Positions positions(bool windowed) const {
+    RotaryRule rule{.d_head = d_head_, .base = style_.base};
+    rule.layer_type = windowed ? "sliding_attention" : "full_attention";
+    if (windowed && !style_.local_base_key.empty()) {
+      rule.base_key = style_.local_base_key;
+      rule.base = 10000;
+    }
+    rule.scaled = !windowed || style_.local_scaled;
+    return rotary_positions(config_, rule);
+  }
+
+  void add_mlp(Index l) {
+    const std::string prefix = fmt::format("layers.{}.", l);
+    const std::string part = prefix + "mlp.";
+    const bool bias = config_.flag("mlp_bias", false);
+    Mlp mlp;
+    mlp.act = act_;
+    if (style_.fused) {
+      const Linear both = b_.linear(part + "gate_up_proj", d_, 2 * inner_, init_, false);
+      mlp.gate = rows_of(both, 0, inner_);
+      mlp.up = rows_of(both, inner_, inner_);
+    } else {
+      mlp.up = b_.linear(part + "up_proj", d_, inner_, init_, bias);
+      mlp.gate = b_.linear(part + "gate_proj", d_, inner_, init_, bias);
+    }
+    mlp.down = b_.linear(part + "down_proj", inner_, d_, init_, bias && !style_.fused);
+    const bool both_sides = style_.norm_before && style_.norm_behind;
+    const std::string before = prefix + (both_sides ? "pre_feedforward_layernorm" : "post_attention_layernorm");
+    b_.add({.branches = {branch(mlp, before, prefix + "post_feedforward_layernorm")}, .block = l});
+  }
+
+  const Config& config_;
+  Style style_;
+  NetworkBuilder b_;
+  Index d_, n_layers_, n_heads_, n_kv_heads_, inner_;
+  double eps_;
+  Init init_;
+  Activation act_;
+  Index d_head_ = 0;
+};
+
+bool never(const Config&, Index) { return false; }
+bool always(const Config& config, Index) { return sliding_window(config, 4096).has_value(); }
+bool where_given(const Config& config, Index) { return config.has("sliding_window"); }
+
+// Qwen: the last layers, where the window is switched on.
+bool last_layers(const Config& config, Index l) {
+  return config.flag("use_sliding_window", false) && config.has("sliding_window") &&
+         l >= config.integer("max_window_layers", 0, kMaxLayers, 28);
+}
+
+bool every_other(const Config&, Index l) { return l % 2 == 0; }
+bool three_of_four(const Config&, Index l) { return (l + 1) % 4 != 0; }
+bool by_pattern(const Config& config, Index l) {
+  const std::string_view key =
+      config.has("sliding_window_pattern") ? "sliding_window_pattern" : "_sliding_window_pattern";
+  return (l + 1) % config.integer(key, 1, kMaxLayers, 6) != 0;
+}
+
+constexpr Style kGemma2 = {.family = "gemma2",
+                           .norm_behind = true,
+                           .gain_is_offset = true,
+                           .act_key = "hidden_activation",
+                           .act = "gelu_pytorch_tanh",
+                           .d_head = 256,
+                           .n_positions = 8192,
+                           .soft_cap = 50,
+                           .window = 4096,
+                           .is_windowed = every_other};
 
 }  // namespace
 
-// Pre-norm decoder with RMSNorm, rotary positions, gated MLP, and keys and values shared by groups of heads.
-Network make_llama(const Config& config) {
-  NetworkBuilder b("llama");
-  const Index d = config.integer("hidden_size", 1, kMaxWidth);
-  const Index n_layers = config.integer("num_hidden_layers", 1, kMaxLayers);
-  const Index n_heads = config.integer("num_attention_heads", 1, kMaxHeads);
-  const Index n_kv_heads = config.integer("num_key_value_heads", 1, n_heads, n_heads);
-  const Index inner = config.integer("intermediate_size", 1, kMaxWidth);
-  const Index vocab = config.integer("vocab_size", 1, kMaxVocab);
-  const Index n_positions = config.integer("max_position_embeddings", 1, kMaxPositions, 2048);
-  const double eps = config.number("rms_norm_eps", 0, 1, 1e-6);
-  const Init init = normal(config.number("initializer_range", 0, 1e3, 0.02));
-  const Activation act = activation_of(config, "hidden_act", "silu");
-  const bool attention_bias = config.flag("attention_bias", false);
-  const bool mlp_bias = config.flag("mlp_bias", false);
-  if (n_heads % n_kv_heads != 0) config.fail("{} key/value heads do not divide {} heads", n_kv_heads, n_heads);
+Network make_llama(const Config& config) { return LlamaLike(config, {.family = "llama"}).make(); }
 
-  Network& network = b.network();
-  network.sizes = {n_layers, n_heads, d, vocab, n_positions};
-  network.input.source = TokenInput{.words = b.tensor("embed_tokens.weight", {vocab, d}, init)};
+Network make_mistral(const Config& config) {
+  return LlamaLike(config, {.family = "mistral", .n_positions = 131072, .window = 4096, .is_windowed = always}).make();
+}
 
-  for (Index l = 0; l < n_layers; ++l) {
-    const std::string prefix = fmt::format("layers.{}.", l);
-    Attention attention;
-    attention.n_heads = n_heads;
-    attention.n_kv_heads = n_kv_heads;
-    attention.d_head = config.integer("head_dim", 1, kMaxWidth, d / n_heads);
-    if (!config.has("head_dim") && d % n_heads != 0) config.fail("{} heads do not divide the width {}", n_heads, d);
-    if (attention.d_head % 2 != 0)
-      config.fail("heads of {} channels; rotary positions need an even number", attention.d_head);
-    attention.scale = 1.0 / std::sqrt(static_cast<double>(attention.d_head));
-    attention.q = b.linear(prefix + "self_attn.q_proj", d, n_heads * attention.d_head, init, attention_bias);
-    attention.k = b.linear(prefix + "self_attn.k_proj", d, n_kv_heads * attention.d_head, init, attention_bias);
-    attention.v = b.linear(prefix + "self_attn.v_proj", d, n_kv_heads * attention.d_head, init, attention_bias);
-    attention.o = b.linear(prefix + "self_attn.o_proj", n_heads * attention.d_head, d, init, attention_bias);
-    attention.mask.causal = true;
-    attention.positions = rotary_of(config);
-    b.add({.f = attention, .pre = b.rms_norm(prefix + "input_layernorm", d, eps), .block = l});
-    const Mlp mlp{act, b.linear(prefix + "mlp.up_proj", d, inner, init, mlp_bias),
-                  b.linear(prefix + "mlp.down_proj", inner, d, init, mlp_bias),
-                  b.linear(prefix + "mlp.gate_proj", d, inner, init, mlp_bias)};
-    b.add({.f = mlp, .pre = b.rms_norm(prefix + "post_attention_layernorm", d, eps), .block = l});
-  }
-  network.final_norm = b.rms_norm("norm", d, eps);
-  return std::move(b).finish();
+Network make_qwen2(const Config& config) {
+  Style style{.family = "qwen2", .qkv_bias = true, .output_bias = false};
+  style.n_positions = 32768;
+  style.is_windowed = last_layers;
+  return LlamaLike(config, style).make();
+}
+
+Network make_qwen3(const Config& config) {
+  Style style{.family = "qwen3", .head_norms = Style::HeadNorms::kPerHead};
+  style.d_head = 128;
+  style.n_positions = 32768;
+  style.is_windowed = last_layers;
+  return LlamaLike(config, style).make();
+}
+
+Network make_gemma2(const Config& config) { return LlamaLike(config, kGemma2).make(); }
+
+Network make_gemma3(const Config& config) {
+  Style style = kGemma2;
+  style.family = "gemma3_text";
+  style.head_norms = Style::HeadNorms::kPerHead;
+  style.n_positions = 131072;
+  style.base = 1e6;
+  style.soft_cap = 0;
+  style.is_windowed = by_pattern;
+  style.local_base_key = "rope_local_base_freq";
+  style.local_scaled = false;
+  // Models that see images, too, have the text's part inside.
+  if (const auto text = config.object("text_config")) return LlamaLike(*text, style).make();
+  return LlamaLike(config, style).make();
+}
+
+Network make_olmo2(const Config& config) {
+  Style style{.family = "olmo2", .head_norms = Style::HeadNorms::kWhole, .norm_before = false, .norm_behind = true};
+  style.eps = 1e-5;
+  style.is_windowed = never;
+  return LlamaLike(config, style).make();
+}
+
+Network make_olmo3(const Config& config) {
+  Style style{.family = "olmo3", .head_norms = Style::HeadNorms::kWhole, .norm_before = false, .norm_behind = true};
+  style.eps = 1e-5;
+  style.window = 4096;
+  style.is_windowed = three_of_four;
+  style.local_scaled = false;
+  return LlamaLike(config, style).make();
+}
+
+Network make_phi3(const Config& config) {
+  Style style{.family = "phi3", .fused = true};
+  style.eps = 1e-5;
+  style.n_positions = 4096;
+  style.is_windowed = where_given;
+  return LlamaLike(config, style).make();
 }
 
 }  // namespace rankfall

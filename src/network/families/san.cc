@@ -131,8 +131,8 @@ Network make_san(const Config& config) {
   for (Index l = 0; l < n_layers; ++l) {
     const std::string prefix = fmt::format("layers.{}.", shared ? 0 : l);
     const auto sub_layer = [&](const Function& f, const std::string& norm_name, double skip) {
-      SubLayer layer{.f = f, .skip = skip, .branch = s.branch, .block = l};
-      if (s.pre) layer.pre = b.layer_norm(prefix + norm_name, s.d, s.eps);
+      SubLayer layer{.branches = {{.f = f, .scale = s.branch}}, .skip = skip, .block = l};
+      if (s.pre) layer.branches[0].in = b.layer_norm(prefix + norm_name, s.d, s.eps);
       if (s.post) layer.post = b.layer_norm(prefix + norm_name, s.d, s.eps);
       b.add(layer);
     };

@@ -44,13 +44,13 @@ Network make_t5(const Config& config) {
     attention.positions = T5Positions{
         b.tensor("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", {n_buckets, n_heads}, root(d)),
         max_distance};
-    b.add({.f = attention, .pre = b.rms_norm(prefix + "layer.0.layer_norm", d, eps), .block = l});
+    b.add({.branches = {{.f = attention, .in = b.rms_norm(prefix + "layer.0.layer_norm", d, eps)}}, .block = l});
 
     const std::string dense = prefix + "layer.1.DenseReluDense.";
     Mlp mlp{act, b.linear(dense + (gated ? "wi_1" : "wi"), d, inner, root(d), false),
             b.linear(dense + "wo", inner, d, root(inner), false)};
     if (gated) mlp.gate = b.linear(dense + "wi_0", d, inner, root(d), false);
-    b.add({.f = mlp, .pre = b.rms_norm(prefix + "layer.1.layer_norm", d, eps), .block = l});
+    b.add({.branches = {{.f = mlp, .in = b.rms_norm(prefix + "layer.1.layer_norm", d, eps)}}, .block = l});
   }
   network.final_norm = b.rms_norm("encoder.final_layer_norm", d, eps);
   return std::move(b).finish();

@@ -45,10 +45,10 @@ Network make_vit(const Config& config) {
     attention.k = b.linear(prefix + "attention.attention.key", d, d, init, qkv_bias);
     attention.v = b.linear(prefix + "attention.attention.value", d, d, init, qkv_bias);
     attention.o = b.linear(prefix + "attention.output.dense", d, d, init);
-    b.add({.f = attention, .pre = b.layer_norm(prefix + "layernorm_before", d, eps), .block = l});
+    b.add({.branches = {{.f = attention, .in = b.layer_norm(prefix + "layernorm_before", d, eps)}}, .block = l});
     const Mlp mlp{act, b.linear(prefix + "intermediate.dense", d, inner, init),
                   b.linear(prefix + "output.dense", inner, d, init)};
-    b.add({.f = mlp, .pre = b.layer_norm(prefix + "layernorm_after", d, eps), .block = l});
+    b.add({.branches = {{.f = mlp, .in = b.layer_norm(prefix + "layernorm_after", d, eps)}}, .block = l});
   }
   network.final_norm = b.layer_norm("layernorm", d, eps);
   network.final_norm_in_state = false;

@@ -54,11 +54,11 @@ Network make_xlnet(const Config& config) {
                        .v = b.tensor(prefix + "r_r_bias", {n_heads, d_head}, init),
                        .s = b.tensor(prefix + "r_s_bias", {n_heads, d_head}, init),
                        .segment_embedding = b.tensor(prefix + "seg_embed", {2, n_heads, d_head}, init)};
-    b.add({.f = attention, .post = b.layer_norm(prefix + "layer_norm", d, eps), .block = l});
+    b.add({.branches = {{.f = attention}}, .post = b.layer_norm(prefix + "layer_norm", d, eps), .block = l});
 
     const std::string ff = fmt::format("layer.{}.ff.", l);
     const Mlp mlp{act, b.linear(ff + "layer_1", d, inner, init), b.linear(ff + "layer_2", inner, d, init)};
-    b.add({.f = mlp, .post = b.layer_norm(ff + "layer_norm", d, eps), .block = l});
+    b.add({.branches = {{.f = mlp}}, .post = b.layer_norm(ff + "layer_norm", d, eps), .block = l});
   }
   return std::move(b).finish();
 }

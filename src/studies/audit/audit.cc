@@ -10,6 +10,7 @@
 #include "result/prose_format.h"
 #include "studies/audit/algebra_claims.h"
 #include "studies/audit/audit_claims.h"
+#include "view/number_text.h"
 #include <rankfall/audit.h>
 #include <rankfall/process.h>
 
@@ -23,7 +24,7 @@ std::string words(const AuditClaim& claim, const AuditFinding& finding) {
     case Status::kHolds:
       return claim.by_definition ? "holds (true by definition)" : "holds (proved)";
     case Status::kNoCounterexample:
-      return fmt::format("no violation found (best ratio {:.4g}, {} trials)", finding.figure.value_or(0),
+      return fmt::format("no violation found (best ratio {}, {} trials)", trimmed(finding.figure.value_or(0), 4),
                          finding.n_trials);
     case Status::kViolated:
       if (!claim.has_witness) return "fails (construction)";

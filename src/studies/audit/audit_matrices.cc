@@ -8,6 +8,7 @@
 #include "linalg/gemm.h"
 #include "studies/audit/audit_claims.h"
 #include "studies/audit/claim_search.h"
+#include "view/number_text.h"
 
 namespace rankfall {
 namespace {
@@ -48,7 +49,8 @@ AuditFinding searched(const char* name, const SearchEffort& effort, std::uint64_
   const Sides sides = claim.sides_exactly(best.best);
   finding.figure = sides.left / sides.right;
   finding.verdict = sides.violated() ? Status::kViolated : claim.is_proved ? Status::kHolds : Status::kNoCounterexample;
-  finding.evidence = fmt::format("largest left/right found {:.6g}, checked with a hundred digits", *finding.figure);
+  finding.evidence =
+      fmt::format("largest left/right found {}, checked with a hundred digits", trimmed(*finding.figure));
   return finding;
 }
 
@@ -66,7 +68,7 @@ AuditFinding identity(double largest, Index n_trials, const char* what) {
   return {.verdict = largest < 1e-90 ? Status::kHolds : Status::kViolated,
           .figure = largest,
           .n_trials = n_trials,
-          .evidence = fmt::format("{} {:.0e} at most, in a hundred digits", what, largest)};
+          .evidence = fmt::format("{} {} at most, in a hundred digits", what, trimmed(largest, 1))};
 }
 
 // The smallest witness known, and how the failure grows.
@@ -77,9 +79,9 @@ AuditFinding triangle(const SearchEffort& effort, std::uint64_t seed) {
   smallest["B"].row(0).setOnes();
   const Sides sides = algebra_claim("composite_triangle")->sides_exactly(smallest);
   finding.evidence = fmt::format(
-      "A = [[1,0],[1,0]], B = [[1,1],[0,0]]: {} > {:.6g}; a column of ones plus a row of ones, n x n, gives "
-      "(n+1)/(2 sqrt n), so there is no factor that would mend it; largest ratio found up to 4 x 4 {:.4g}",
-      sides.left, sides.right, *finding.figure);
+      "A = [[1,0],[1,0]], B = [[1,1],[0,0]]: {} > {}; a column of ones plus a row of ones, n x n, gives "
+      "(n+1)/(2 sqrt n), so there is no factor that would fix it; largest ratio found up to 4 x 4 {}",
+      trimmed(sides.left), trimmed(sides.right), trimmed(*finding.figure, 4));
   finding.witness = Witness{"composite_triangle", smallest};
   return finding;
 }
@@ -111,10 +113,10 @@ AuditFinding order_and_form(const SearchEffort& /*effort*/, std::uint64_t seed) 
   return {.verdict = order > 1e-3 && rows > 1e-3 ? Status::kViolated : Status::kNoCounterexample,
           .figure = order,
           .n_trials = 1,
-          .evidence = fmt::format("for random 3 x 3 attention the two orders differ by {:.2g} in an entry (the "
-                                  "network's is P2 P1); exp(sqrt d A) D^-1 has row sums off by {:.2g}: the divisor "
+          .evidence = fmt::format("for random 3 x 3 attention the two orders differ by {} in an entry (the "
+                                  "network's is P2 P1); exp(sqrt d A) D^-1 has row sums off by {}: the divisor "
                                   "belongs on the left, and sqrt d below the logits",
-                                  order, rows)};
+                                  trimmed(order, 2), trimmed(rows, 2))};
 }
 
 // Small matrices satisfy it. A pair of heads whose width nobody can search does not.
@@ -123,11 +125,13 @@ AuditFinding wide_heads(const SearchEffort& effort, std::uint64_t seed) {
   const Witness& best = *finding.witness;
   const Index d_best = best.matrices.at("X").cols();
   const auto ratio = [](const Sides& sides) { return sides.left / sides.right; };
+  const auto ratio_text = [&](const Sides& sides, int digits) { return trimmed(ratio(sides), digits); };
   const Sides wide = rank_one_heads(65'536);
   finding.evidence = fmt::format(
-      "largest left/right found {:.4g}, at d = {}; two heads of rank one (docs/theory.md) give "
-      "(d^(1/4) + d^(-1/4)) / 16: {:.4g} at d = 4, {:.4g} at 400, {:.5g} at 65,536, in a hundred digits",
-      *finding.figure, d_best, ratio(rank_one_heads(4)), ratio(rank_one_heads(400)), ratio(wide));
+      "largest left/right found {}, at d = {}; two heads of rank one (docs/theory.md) give "
+      "(d^(1/4) + d^(-1/4)) / 16: {} at d = 4, {} at 400, {} at 65,536, in a hundred digits",
+      trimmed(*finding.figure, 4), d_best, ratio_text(rank_one_heads(4), 4), ratio_text(rank_one_heads(400), 4),
+      ratio_text(wide, 5));
   finding.witness.reset();
   finding.figure = ratio(wide);
   if (wide.violated()) finding.verdict = Status::kViolated;

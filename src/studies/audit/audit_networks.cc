@@ -6,6 +6,7 @@
 
 #include "result/statistics.h"
 #include "studies/audit/audit_claims.h"
+#include "view/number_text.h"
 #include <rankfall/bounds.h>
 #include <rankfall/collapse.h>
 #include <rankfall/decompose.h>
@@ -44,7 +45,7 @@ AuditFinding path_sum(const SearchEffort& /*effort*/, std::uint64_t seed) {
   finding.verdict = largest < 1e-12 ? Status::kHolds : Status::kViolated;
   finding.figure = largest;
   finding.evidence = fmt::format(
-      "the sum over all paths, biases, skips, norms and MLPs included, is the forward pass to {:.0e}", largest);
+      "the sum over all paths, biases, skips, norms and MLPs included, is the forward pass to {}", trimmed(largest, 1));
   return finding;
 }
 
@@ -131,11 +132,11 @@ AuditFinding with_mlp(const SearchEffort& /*effort*/, std::uint64_t seed) {
       ++finding.n_trials;
     }
   }
-  // Where it never applied it was not looked at.
+  // A bound that never applied was not tested.
   finding.verdict = violated ? Status::kViolated : finding.n_trials > 0 ? Status::kNoCounterexample : Status::kMeasured;
   finding.figure = std::pow(10, best);
   finding.evidence =
-      fmt::format("largest measured/bound 10^{:.2f} over random networks, where its conditions are met", best);
+      fmt::format("largest measured/bound {} over random networks, where its conditions are met", power_of_ten(best));
   return finding;
 }
 
@@ -206,9 +207,10 @@ AuditFinding large_residual(const SearchEffort& /*effort*/, std::uint64_t seed) 
     const double after = value(exact, "log10_residual.composite", 6);
     bound_blows_up |= bound > before;
     collapses &= after < before - 10;
-    finding.evidence += fmt::format(
-        "{}std {}: 4 beta |res X|^2 / sqrt d = 10^{:.1f}, the residual goes from 10^{:.1f} to 10^{:.1f} in six layers",
-        finding.evidence.empty() ? "" : "; ", std, bound - before, before, after);
+    finding.evidence +=
+        fmt::format("{}std {}: 4 beta |res X|^2 / sqrt d = {}, the residual goes from {} to {} in six layers",
+                    finding.evidence.empty() ? "" : "; ", std, power_of_ten(bound - before), power_of_ten(before),
+                    power_of_ten(after));
     ++finding.n_trials;
   }
   finding.verdict = bound_blows_up && collapses ? Status::kViolated : Status::kMeasured;
@@ -239,9 +241,9 @@ AuditFinding path_number(const SearchEffort& /*effort*/, std::uint64_t seed) {
     if (row.length == 0) none = *row.mean;
   }
   std::string evidence = fmt::format(
-      "{}: {:.0f} % of the embedding's paths have length {} and a share of {:.1e} in the output's residual; the single "
+      "{}: {:.0f} % of the embedding's paths have length {} and a share of {} in the output's residual; the single "
       "path of length 0 has {:.2f} (docs/paths.md: trained models, too)",
-      model, 100 * most, length, share, none);
+      model, 100 * most, length, significant(share, 2), none);
   return {.verdict = std::abs(share) < 0.01 && none > 0.1 ? Status::kViolated : Status::kMeasured,
           .figure = share,
           .n_trials = 1,

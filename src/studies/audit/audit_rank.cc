@@ -9,6 +9,7 @@
 #include "linalg/spectra.h"
 #include "studies/audit/audit_claims.h"
 #include "studies/normals.h"
+#include "view/number_text.h"
 #include <rankfall/collapse.h>
 #include <rankfall/forward.h>
 #include <rankfall/model.h>
@@ -98,10 +99,10 @@ AuditFinding rank_of_attention(const SearchEffort& /*effort*/, std::uint64_t see
   const bool collapses = full.log10_left < -3 && full.smallest_ratio > 1e-3;
   const bool keeps = low.left > 0.9 && low.rank == 2;
   std::string evidence = fmt::format(
-      "{} tokens, {} layers: causal attention, every P of full rank (smallest singular value {:.2g} of the largest), "
-      "falls to 10^{:.1f} of its relative residual; two groups that attend to themselves, P of rank {}, keep {:.2f} of "
+      "{} tokens, {} layers: causal attention, every P of full rank (smallest singular value {} of the largest), "
+      "falls to {} of its relative residual; two groups that attend to themselves, P of rank {}, keep {:.2f} of "
       "theirs",
-      kTokens, kLayers, full.smallest_ratio, full.log10_left, low.rank, low.left);
+      kTokens, kLayers, significant(full.smallest_ratio, 2), power_of_ten(full.log10_left), low.rank, low.left);
   return {.verdict = collapses && keeps ? Status::kViolated : Status::kMeasured,
           .figure = full.log10_left,
           .n_trials = 2,

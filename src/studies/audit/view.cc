@@ -87,9 +87,12 @@ View audit_view(const Result& result, const ViewOptions& /*options*/) {
   if (n == 0) return view;
   view.answers.push_back(
       {Question::kTheory,
-       fmt::format("Of {} tested, {} hold and {} fail as stated; for {} no counterexample was found{}.",
-                   counted(static_cast<std::size_t>(n), "claim"), holds, fails, n - holds - fails,
-                   unexpected == 0 ? "" : fmt::format("; {} differ from the recorded verdict", unexpected)),
+       fmt::format("Of {} tested, {} hold{} and {} fail{} as stated; for {} no counterexample was found{}.",
+                   counted(static_cast<std::size_t>(n), "claim"), holds, holds == 1 ? "s" : "", fails,
+                   fails == 1 ? "s" : "", n - holds - fails,
+                   unexpected == 0 ? ""
+                                   : fmt::format("; {} differ{} from the recorded verdict", unexpected,
+                                                 unexpected == 1 ? "s" : "")),
        unexpected == 0 ? Tone::kNeutral : Tone::kBad});
   return view;
 }
@@ -98,7 +101,7 @@ View agreement_view(const Result& result, const ViewOptions& /*options*/) {
   Figure figure;
   figure.id = "table";
   figure.title = "Criteria and outcomes";
-  figure.caption = "Each published figure and what counts as agreement.";
+  figure.caption = "Each published figure, what counts as agreement, and the largest distance found.";
   Table table = claim_table(result, "agreement.", "criterion");
   View view;
   if (table.rows.empty()) return view;
@@ -124,6 +127,11 @@ View agreement_view(const Result& result, const ViewOptions& /*options*/) {
                              known ? fmt::format(", {}", found->second->verdict) : "");
   }
   if (n == 0) return view;
+  if (loose) {
+    sentences +=
+        " Figure 2 was computed with one seed: one random draw of the weights is compared with another, so its limits "
+        "are wide.";
+  }
   view.answers.push_back({Question::kAgrees,
                           fmt::format("{} of {} comparisons meet their criterion.{}", n_agree, n, sentences),
                           n_agree < n ? Tone::kBad

@@ -34,18 +34,21 @@ using ShapeCounts = std::map<ProductShape, double>;
 ShapeCounts shapes_of(const Network& network, Index n) {
   ShapeCounts counts;
   const auto linear = [&](const Linear& f) { counts[{n, f.n_out(), f.n_in(), !f.w.transposed}] += 1; };
-  for (const SubLayer& layer : network.layers) {
-    if (const auto* a = std::get_if<Attention>(&layer.f)) {
+  const auto products = [&](const Function& function) {
+    if (const auto* a = std::get_if<Attention>(&function)) {
       for (const Linear* f : {&a->q, &a->k, &a->v, &a->o}) linear(*f);
       const double heads = static_cast<double>(a->n_heads);
       counts[{n, n, a->d_head, true}] += heads;
       counts[{n, a->d_head, n, false}] += heads;
       if (std::holds_alternative<XlnetPositions>(a->positions)) counts[{n, 2 * n - 1, a->d_head, true}] += heads;
-    } else if (const auto* m = std::get_if<Mlp>(&layer.f)) {
+    } else if (const auto* m = std::get_if<Mlp>(&function)) {
       linear(m->up);
       linear(m->down);
       if (m->gate) linear(*m->gate);
     }
+  };
+  for (const SubLayer& layer : network.layers) {
+    for (const Branch& branch : layer.branches) products(branch.f);
   }
   counts[{n, n, network.sizes.d_model, true}] += static_cast<double>(network.sizes.n_blocks + 1);  // cosines
   return counts;

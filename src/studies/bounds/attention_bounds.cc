@@ -63,8 +63,8 @@ struct HeadMatrices {
 class HeadLogits {
  public:
   HeadLogits(const LoadedLayer<double>& layer, const Sample& sample, const SplitState& in, const Input& x)
-      : a_(std::get<Attention>(layer.layer->f)), layer_(layer), sample_(sample), x_(x) {
-    content_ = std::holds_alternative<NoPositions>(a_.positions);
+      : a_(*layer.layer->attention()), layer_(layer), sample_(sample), x_(x) {
+    content_ = beside_products(a_) == Reason::kNone;
     const SeenKeys keys(a_.mask, in.residual.value.rows());
     for (const Index i : x.rows) {
       for (const Index j : x.rows) same_keys_ &= keys.allows(i, j);
@@ -87,13 +87,13 @@ class HeadLogits {
     const Matrix<double> whole = joined(in);
     q_ = linear<double>(whole, layer.weights.matrix(a_.q.w), layer.weights.vector(a_.q.b));
     k_ = linear<double>(whole, layer.weights.matrix(a_.k.w), layer.weights.vector(a_.k.b));
-    if (std::holds_alternative<RotaryPositions>(a_.positions)) {
-      rotate_heads(layer, a_.d_head, q_);
-      rotate_heads(layer, a_.d_head, k_);
-    }
+    norm_heads(a_.q_norm, layer.weights, a_.d_head, q_);
+    norm_heads(a_.k_norm, layer.weights, a_.d_head, k_);
+    const Rotary<double> rotary(a_, layer, q_.rows());
+    rotary.turn(q_);
+    rotary.turn(k_);
   }
 
-  bool content_only() const { return content_; }
   bool same_keys() const { return same_keys_; }
 
   HeadMatrices matrices(Index head) const {
@@ -213,9 +213,15 @@ double log_norm(const ScaledMatrix& m, double norm) { return norm == 0 ? kLogZer
 
 }  // namespace
 
+Reason beside_products(const Attention& a) {
+  if (!std::holds_alternative<NoPositions>(a.positions)) return Reason::kPositions;
+  if (a.q_norm || a.k_norm) return Reason::kHeadNorm;
+  return a.soft_cap > 0 ? Reason::kSoftCap : Reason::kNone;
+}
+
 AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightNorms& norms_of, const Sample& sample,
                                  const SplitState& in) {
-  const auto& a = std::get<Attention>(layer.layer->f);
+  const Attention& a = *layer.layer->attention();
   const Input x = input_of(in, sample.valid);
   const HeadLogits heads(layer, sample, in, x);
   const Matrix<double> all_values =
@@ -243,9 +249,7 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
     add(m, part.m);
   }
   // Why a bound does not apply.
-  const Reason content = !heads.same_keys()     ? Reason::kDifferentKeys
-                         : heads.content_only() ? Reason::kNone
-                                                : Reason::kPositions;
+  const Reason content = heads.same_keys() ? beside_products(a) : Reason::kDifferentKeys;
   const Reason keys = content == Reason::kDifferentKeys ? content : Reason::kNone;
   const auto within = [&](double r) {
     return content != Reason::kNone ? content : r > kLargestRange ? Reason::kLogitRange : Reason::kNone;

@@ -47,6 +47,9 @@ struct AttentionBounds {
   double log_output = 0;
 };
 
+// What, beside products of queries and keys, the logits are made of; kNone: nothing.
+Reason beside_products(const Attention& attention);
+
 // Every bound of docs/math.md on one attention, exact however small the residual is: X is what enters attention, the
 // output is before skip and norm, residuals about the token mean, the output's about the bound's own reference.
 AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightNorms& norms, const Sample& sample,

@@ -27,16 +27,20 @@ class BoundsObserver final : public SplitLayerObserver {
   // |res X'| >= |skip| |res X| - |branch| |res f|, Frobenius, where the mean is the minimiser.
   void combined(const LoadedLayer<double>& layer, const SplitState& x, const SplitState& sum) override {
     const SubLayer& sub = *layer.layer;
-    if (!std::holds_alternative<Attention>(sub.f) || sub.skip == 0) return;
+    const Branch* branch = sub.with<Attention>();
+    if (!branch || sub.skip == 0) return;
     const double kept = kLn10 * split_norms(x, sample_.valid, false).residual.frobenius + std::log(std::abs(sub.skip));
-    const double added = found.blocks.back().log_output + std::log(std::abs(sub.branch));
-    const bool holds_back = added < kept;
+    const double added = found.blocks.back().log_output + std::log(std::abs(branch->scale));
+    const Reason other = branch->out               ? Reason::kNorm
+                         : sub.branches.size() > 1 ? Reason::kParallelMlp
+                                                   : Reason::kSkipMayCancel;
+    const bool holds_back = added < kept && other == Reason::kSkipMayCancel;
     found.blocks.back().inequalities.push_back(
         {.name = "lower",
          .log_measured = kLn10 * split_norms(sum, sample_.valid, false).residual.frobenius,
          .log_bound = holds_back ? kept + std::log1p(-std::exp(added - kept)) : -INFINITY,
          .log_input = kept,
-         .fails = holds_back || kept == -INFINITY ? Reason::kNone : Reason::kSkipMayCancel,
+         .fails = holds_back || kept == -INFINITY ? Reason::kNone : other,
          .is_proved = true,
          .is_lower = true});
   }

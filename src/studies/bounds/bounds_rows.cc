@@ -27,7 +27,7 @@ class BoundsRows {
   BoundsRows(const Network& network, const std::vector<WeightNorms>& norms, const std::vector<BoundsSample>& samples)
       : network_(network), samples_(samples) {
     for (std::size_t l = 0; l < network.layers.size(); ++l) {
-      if (std::holds_alternative<Attention>(network.layers[l].f)) {
+      if (network.layers[l].attention()) {
         attention_.push_back(&network.layers[l]);
         norms_.push_back(&norms[l]);
       } else {
@@ -130,14 +130,18 @@ class BoundsRows {
     double beta = 0;
     double n_heads = 1;
     for (std::size_t b = 0; b < attention_.size(); ++b) {
-      const auto& a = std::get<Attention>(attention_[b]->f);
-      beta = std::max(beta, std::abs(a.scale * attention_[b]->branch) * norms_[b]->beta());
+      const Branch& branch = *attention_[b]->with<Attention>();
+      const auto& a = std::get<Attention>(branch.f);
+      beta = std::max(beta, std::abs(a.scale * branch.scale) * norms_[b]->beta());
       n_heads = std::max(n_heads, static_cast<double>(a.n_heads));
       if (!a.mask.is_complete()) all.insert(all.begin(), Reason::kDifferentKeys);
-      if (!std::holds_alternative<NoPositions>(a.positions)) all.push_back(Reason::kPositions);
+      if (const Reason reason = beside_products(a); reason != Reason::kNone) all.push_back(reason);
       if (attention_[b]->skip != 0) all.push_back(Reason::kSkip);
+      if (attention_[b]->branches.size() > 1) all.push_back(Reason::kParallelMlp);
     }
-    const auto has_norm = [](const SubLayer& layer) { return layer.pre || layer.post; };
+    const auto has_norm = [](const SubLayer& layer) {
+      return layer.post || std::ranges::any_of(layer.branches, [](const Branch& b) { return b.in || b.out; });
+    };
     if (std::ranges::any_of(network_.layers, has_norm) || (network_.final_norm && network_.final_norm_in_state)) {
       all.push_back(Reason::kNorm);
     }
@@ -197,7 +201,7 @@ class BoundsRows {
     return i;
   }
 
-  // What became of each theorem: its status with a sentence, and how many cases had which.
+  // The verdict per theorem: its status with a sentence, and the number of cases of each status.
   void sentences() {
     for (const auto& [name, tally] : theorems_) {
       Row& row = add("theorem", {});
@@ -250,11 +254,6 @@ class BoundsRows {
                   : fmt::format(". Evaluated anyway, it fails {}-fold", power_of_ten(tally.tightest_of_all));
     }
     return text;
-  }
-
-  static std::string power_of_ten(double log10_value) {
-    return std::abs(log10_value) < 3 ? significant(std::pow(10, log10_value), 2)
-                                     : fmt::format("10^{:.1f}", log10_value);
   }
 
   const Network& network_;

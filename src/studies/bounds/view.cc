@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kTightness = "log10_tightness.";
 constexpr std::string_view kDepthSuffix = "_depth";
 
-// What a bound says; empty for one that is not known.
+// The statement of a bound; empty for a name that is not supported.
 std::string_view bound_words(const std::string& bound) {
   static const std::map<std::string_view, std::string_view> words = {
       {"T2.2", "Theorem 2.2: the residual behind one head"},
@@ -179,11 +179,8 @@ std::string tightest_words(const std::vector<RowGroup>& groups) {
     }
   }
   if (!best) return "";
-  const double log10_slack = 0 - *best->mean;
-  const std::string slack =
-      log10_slack < 3 ? significant(std::pow(10, log10_slack), 2) : fmt::format("10^{:.1f}", log10_slack);
   return fmt::format(" The tightest is {} ({}): at best {} times the measured value.", best->claim,
-                     bound_words(best->claim), slack);
+                     bound_words(best->claim), power_of_ten(-*best->mean));
 }
 
 void answer_theory(const std::vector<RowGroup>& groups, std::vector<Answer>& answers) {
@@ -228,11 +225,7 @@ View bounds_view(const Result& result, const ViewOptions& /*options*/) {
     }
   }
   figure.series = numbered_series(bounds.list());
-  for (Series& series : figure.series) {
-    if (const std::string_view words = bound_words(series.name); !words.empty()) {
-      series.title = fmt::format("{}: {}", series.name, words);
-    }
-  }
+  for (Series& series : figure.series) series.explanation = bound_words(series.name);
   View view;
   if (!figure.nodes.empty()) {
     answer_theory(groups, view.answers);

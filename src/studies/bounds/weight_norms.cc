@@ -34,13 +34,14 @@ void attention_norms(const Attention& a, const LayerWeights<double>& weights, We
   });
 }
 
-void mlp_norms(const Mlp& mlp, const SubLayer& layer, const LayerWeights<double>& weights, WeightNorms& out) {
+void mlp_norms(const Mlp& mlp, double scale, const SubLayer& layer, const LayerWeights<double>& weights,
+               WeightNorms& out) {
   if (mlp.gate) return;
   // |x W_1 ...| in rows: |W_1| is [in, inner], |W_2| [inner, out].
   const Matrix<double> up = plain(weights.matrix(mlp.up.w)).cwiseAbs();      // [inner, in]
   const Matrix<double> down = plain(weights.matrix(mlp.down.w)).cwiseAbs();  // [out, inner]
   const Norms w = norms<double>(product<double>(true, false, up, Matrix<double>(down.transpose())));
-  const double slope = steepest(mlp.act) * std::abs(layer.branch);
+  const double slope = steepest(mlp.act) * std::abs(scale);
   out.mlp_one = slope * w.one + std::abs(layer.skip);
   out.mlp_inf = slope * w.inf + std::abs(layer.skip);
 }
@@ -59,6 +60,7 @@ double steepest(Activation act) {
   switch (act) {
     case Activation::kGelu:  // at x = sqrt 2: Phi(x) + x phi(x)
     case Activation::kGeluTanh:
+    case Activation::kGeluBloom:
       return 1.1290;
     case Activation::kSilu:
       return 1.0999;
@@ -72,12 +74,14 @@ double steepest(Activation act) {
 
 WeightNorms weight_norms(const LoadedLayer<double>& layer) {
   WeightNorms out;
-  if (const auto* attention = std::get_if<Attention>(&layer.layer->f)) {
-    attention_norms(*attention, layer.weights, out);
-  } else if (const auto* mlp = std::get_if<Mlp>(&layer.layer->f)) {
-    mlp_norms(*mlp, *layer.layer, layer.weights, out);
-  } else if (const auto* f = std::get_if<Elementwise>(&layer.layer->f)) {
-    out.mlp_one = out.mlp_inf = steepest(f->act) * std::abs(layer.layer->branch) + std::abs(layer.layer->skip);
+  const SubLayer& sub = *layer.layer;
+  if (const Attention* attention = sub.attention()) attention_norms(*attention, layer.weights, out);
+  if (sub.branches.size() > 1) return out;  // an MLP beside attention has no constant of its own
+  const Branch& branch = sub.branches[0];
+  if (const auto* mlp = std::get_if<Mlp>(&branch.f)) {
+    mlp_norms(*mlp, branch.scale, sub, layer.weights, out);
+  } else if (const auto* f = std::get_if<Elementwise>(&branch.f)) {
+    out.mlp_one = out.mlp_inf = steepest(f->act) * std::abs(branch.scale) + std::abs(sub.skip);
   }
   return out;
 }

@@ -11,11 +11,12 @@
 
 #include "result/statistics.h"
 #include "studies/collapse/decay.h"
+#include "view/number_text.h"
 
 namespace rankfall {
 namespace {
 
-// Of a value at a layer, in words.
+// The status of a value at a layer, in words.
 const char* words_of(Status status) {
   switch (status) {
     case Status::kNotCarried:
@@ -132,7 +133,7 @@ class Rows {
     return Status::kExactlyZero;
   }
 
-  // What is to be said of the mean at a layer.
+  // The status of the mean at a layer.
   Status status(Index layer, bool has_value) const {
     if (!std::isfinite(error(layer))) return Status::kNotCarried;
     if (!has_value) return no_value(exact_[0], layer);
@@ -217,7 +218,7 @@ class Rows {
     if (std::abs(*log10_value) < 300) {
       row.mean = std::pow(10, *log10_value);
     } else {
-      set_status(row, Status::kOutOfRange, power_of_ten(*log10_value));
+      set_status(row, Status::kOutOfRange, power_of_ten(*log10_value, 3));
     }
   }
 

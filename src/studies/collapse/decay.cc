@@ -35,7 +35,7 @@ bool is_cubic(std::span<const double> curve, Index l) {
   return exponent && *exponent > kCubic && at(curve, l) < at(curve, l - 1);
 }
 
-// Of the curve's values at layers first to last.
+// A line through the curve's values at layers first to last.
 LineFit fit(std::span<const double> curve, Index first, Index last) {
   std::vector<double> layers, values;
   for (Index l = first; l <= last; ++l) {
@@ -93,25 +93,18 @@ Decay decay_of(std::span<const double> curve, std::span<const std::vector<double
   return decay;
 }
 
-std::string power_of_ten(double log10_value) {
-  if (log10_value >= -3 && log10_value < 6) return significant(std::pow(10, log10_value), 3);
-  const double size = std::abs(log10_value);
-  if (size < 1e3) return fmt::format("10^{:.1f}", log10_value);
-  return size < 1e9 ? fmt::format("10^{:.0f}", log10_value) : fmt::format("10^({})", significant(log10_value, 3));
-}
-
 std::string decay_words(const Decay& decay, std::span<const double> curve) {
   if (decay.law == Status::kExactlyZero) return "none: all tokens are identical";
   const double first = curve[0], last = at(curve, decay.last);
-  const std::string way = fmt::format("{} to {} in {} layer{}", power_of_ten(first), power_of_ten(last), decay.last,
-                                      decay.last == 1 ? "" : "s");
+  const std::string way = fmt::format("{} to {} in {} layer{}", power_of_ten(first, 3), power_of_ten(last, 3),
+                                      decay.last, decay.last == 1 ? "" : "s");
   switch (decay.law) {
     case Status::kDoublyExponential:
       return fmt::format("doubly exponential decay: {} (local exponent {:.2f} to {:.2f} over layers {} to {})", way,
                          decay.low, decay.high, decay.first, decay.last);
     case Status::kExponential:
       return fmt::format("exponential decay: {}, by a factor of {} per layer (layers {} to {}, R² {:.4f})", way,
-                         power_of_ten(decay.slope), decay.first, decay.last, decay.r2);
+                         power_of_ten(decay.slope, 3), decay.first, decay.last, decay.r2);
     case Status::kNoCollapse:
       return fmt::format("no collapse: retains {:.0f} % of its residual ({})", 100 * std::pow(10, last - first), way);
     case Status::kIrregular:

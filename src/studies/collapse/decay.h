@@ -30,13 +30,10 @@ struct Decay {
   double slope_std = 0;       // over samples; 0 for one
 };
 
-// Of the mean curve; `samples`: the curves it is the mean of, which may be none.
+// Judges the mean curve; `samples` are the curves it is the mean of, and may be empty.
 Decay decay_of(std::span<const double> curve, std::span<const std::vector<double>> samples = {});
 
 // "doubly exponential decay: 0.62 to 10^-222.0 in 5 layers (...)", with the fit and the layers.
 std::string decay_words(const Decay& decay, std::span<const double> curve);
-
-// "0.0176", or "10^-20.3" below 10^-3.
-std::string power_of_ten(double log10_value);
 
 }  // namespace rankfall

@@ -114,7 +114,9 @@ Figure residual_figure(const Result& result, const std::string& metric) {
     Curves curves = depth_curves(model.rows, metric);
     if (curves.points.empty()) continue;
     std::optional<Index> n;
-    for (const Point& point : curves.points) n = point.n ? point.n : n;
+    for (const Point& point : curves.points) {  // float32 may have lost them all
+      if (point.source == "exact" && point.n) n = std::max(n.value_or(0), *point.n);
+    }
     curves.title = model.model;
     const bool arithmetic_mean = text.averaging == Averaging::kArithmetic;
     curves.y = !text.is_log10()
@@ -154,12 +156,19 @@ Figure exponent_figure(const Result& result, const Figure& residuals) {
       "The local exponent: each step of the logarithm over the step before it. 3 is cubing in every layer (doubly "
       "exponential), 1 is a constant factor (exponential).";
   figure.series = residuals.series;
+  figure.notes.emplace_back("Networks whose residual does not fall exponentially have no exponent and no curve.");
   for (const RowGroup& model : by_model(result)) {
     Curves curves = depth_curves(model.rows, "local_exponent");
+    // For a residual that does not fall, the exponent is noise divided by noise.
+    std::erase_if(curves.points, [&](const Point& point) {
+      return std::ranges::none_of(model.rows, [&](const Row* row) {
+        const bool falls = row->status == Status::kDoublyExponential || row->status == Status::kExponential;
+        return falls && row->metric == "decay" && row->kind == "relative_residual" && row->variant == point.series;
+      });
+    });
     const auto outside = [](const Point& point) {
       return point.value.value_or(0) < -0.2 || point.value.value_or(0) > 3.6;
     };
-    // A network that does not collapse has none that mean anything.
     if (std::ranges::none_of(curves.points, [](const Point& point) { return point.value.has_value(); })) continue;
     curves.title = model.model;
     curves.y = "local exponent";
@@ -208,14 +217,8 @@ std::vector<Descent> descents_of(const RowGroup& model, std::string_view metric)
   return all;
 }
 
-// A number given by its logarithm: 0.27, 10^-77.
-std::string value_text(double log10_value) {
-  if (log10_value > -3 && log10_value < 3) return significant(std::pow(10, log10_value), 2);
-  return std::abs(log10_value) < 1000 ? fmt::format("10^{:.1f}", log10_value) : "10^" + logarithm(log10_value);
-}
-
 std::string descent_words(const Descent& of) {
-  const std::string to = value_text(of.last), after = counted(static_cast<std::size_t>(of.last_layer), "layer");
+  const std::string to = power_of_ten(of.last), after = counted(static_cast<std::size_t>(of.last_layer), "layer");
   switch (of.law) {
     case Status::kDoublyExponential:
       return fmt::format("the relative residual falls doubly exponentially, to {} after {}", to, after);
@@ -223,13 +226,13 @@ std::string descent_words(const Descent& of) {
       return fmt::format("the relative residual falls exponentially, to {} after {}{}", to, after,
                          of.factor ? fmt::format(", by a factor of {} per layer", significant(*of.factor, 2)) : "");
     case Status::kIrregular:
-      return fmt::format("the relative residual falls irregularly, from {} to {} after {}", value_text(of.first), to,
+      return fmt::format("the relative residual falls irregularly, from {} to {} after {}", power_of_ten(of.first), to,
                          after);
     default:
       break;
   }
   if (of.collapses()) {
-    return fmt::format("the relative residual falls from {} to {} in {}{}", value_text(of.first), to, after,
+    return fmt::format("the relative residual falls from {} to {} in {}{}", power_of_ten(of.first), to, after,
                        of.law == Status::kTooFewLayers ? ", too few to name a law" : "");
   }
   return fmt::format("{:.0f} % of the residual remains after {}", 100 * std::pow(10, of.last - of.first), after);

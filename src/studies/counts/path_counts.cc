@@ -14,8 +14,11 @@ class Biases {
   Biases(const Network& network, const WeightSource& weights) : network_(network), weights_(weights) {}
 
   bool any(const SubLayer& layer) const {
-    const auto* attention = std::get_if<Attention>(&layer.f);
-    return any(layer.post) || (attention && (any(attention->v.b) || any(attention->o.b) || any(layer.pre)));
+    const auto of_branch = [&](const Branch& branch) {
+      const auto* attention = std::get_if<Attention>(&branch.f);
+      return any(branch.out) || (attention && (any(attention->v.b) || any(attention->o.b) || any(branch.in)));
+    };
+    return any(layer.post) || std::ranges::any_of(layer.branches, of_branch);
   }
   bool any(const std::optional<Norm>& norm) const { return norm && any(norm->bias); }
 
@@ -69,7 +72,7 @@ std::vector<StateCounts> path_counts(const Network& network, const WeightSource&
   const auto n_layers = network.layers.size();
   for (std::size_t l = 0; l < n_layers; ++l) {
     const SubLayer& layer = network.layers[l];
-    const auto* attention = std::get_if<Attention>(&layer.f);
+    const Attention* attention = layer.attention();
     for (auto& [origin, by_length] : counts) {
       if (attention) {
         by_length.emplace_back(0);
@@ -80,7 +83,7 @@ std::vector<StateCounts> path_counts(const Network& network, const WeightSource&
       if (layer.skip == 0 && attention) by_length[0] = 0;
       if (layer.skip == 0 && !attention) std::ranges::fill(by_length, 0);
     }
-    if (!attention) begin(counts, {Origin::Kind::kMlp, layer.block});
+    if (layer.with<Mlp>() || layer.with<Elementwise>()) begin(counts, {Origin::Kind::kMlp, layer.block});
     if (biases.any(layer)) begin(counts, {Origin::Kind::kBias, layer.block});
     const bool last = l + 1 == n_layers || network.layers[l + 1].block != layer.block;
     if (last) states.push_back(counts);

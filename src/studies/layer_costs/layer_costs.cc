@@ -104,7 +104,7 @@ std::vector<Layer> make_layers(const LayerCostOptions& options, const std::vecto
     Layer& layer = layers.emplace_back();
     layer.name = choice.name;
     layer.is_attention = true;
-    const auto& attention = std::get<Attention>(network.layers[0].f);
+    const Attention& attention = *network.layers[0].attention();
     const AttentionKind::Theory& theory = kind_of(attention.weights, attention.mask).theory;
     layer.time = attention.mask.global > 0 && theory.time_with_global ? theory.time_with_global : theory.time;
     layer.memory = theory.memory;

@@ -84,8 +84,8 @@ Figure kinds_figure(const Result& result) {
     Names kinds;
     std::set<std::string_view> more;
     Table refused;
-    refused.title = fmt::format("{}: kinds of attention that it does not take", model.model);
-    refused.columns = {{"why not", TableColumn::Kind::kProse}};
+    refused.title = fmt::format("{}: unsupported kinds of attention", model.model);
+    refused.columns = {{"reason", TableColumn::Kind::kProse}};
     refused.n_labels = 0;
     refused.most = kMostKinds;
     for (const Row* row : model.rows) {

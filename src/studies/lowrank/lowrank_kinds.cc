@@ -38,7 +38,7 @@ double products_per_query(const Attention& attention, const Sample& sample) {
 double products_per_query(const Network& network, const Sample& sample) {
   Statistics products;
   for (const SubLayer& layer : network.layers) {
-    if (const auto* attention = std::get_if<Attention>(&layer.f)) products.add(products_per_query(*attention, sample));
+    if (const Attention* attention = layer.attention()) products.add(products_per_query(*attention, sample));
   }
   return products.mean().value_or(0);
 }
@@ -49,7 +49,7 @@ std::vector<AttentionChoice> default_kinds(const Network& network, std::span<con
   for (const Sample& sample : samples) n = std::max(n, sample.n_tokens());
   bool causal = false;
   for (const SubLayer& layer : network.layers) {
-    if (const auto* attention = std::get_if<Attention>(&layer.f)) causal = causal || attention->mask.causal;
+    if (const Attention* attention = layer.attention()) causal = causal || attention->mask.causal;
   }
   std::vector<AttentionChoice> kinds;
   for (const AttentionKind* kind : kAttentionKinds) {

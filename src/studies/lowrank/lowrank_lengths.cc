@@ -61,7 +61,7 @@ class LengthObserver final : public Observer<double> {
  private:
   Index n_kv_heads() const {
     for (const SubLayer& layer : job_.network.layers) {
-      const auto* a = std::get_if<Attention>(&layer.f);
+      const Attention* a = layer.attention();
       if (a && layer.block == job_.options.block) return a->n_kv_heads;
     }
     return job_.network.sizes.n_heads;

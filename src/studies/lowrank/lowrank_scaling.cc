@@ -12,6 +12,7 @@
 #include "result/line_fit.h"
 #include "result/statistics.h"
 #include "studies/lowrank/lowrank_parts.h"
+#include "view/number_text.h"
 
 namespace rankfall {
 namespace {
@@ -28,7 +29,8 @@ double independent_sigma2(Index n, double deviation, std::uint64_t seed, Index d
 
 std::string scaling_words(const std::string& kind, const Row& fit) {
   if (!fit.mean || !fit.std) return "too few lengths to fit";
-  const std::string law = fmt::format("sigma_2 ~ n^{:.2f} (standard error {:.2f})", *fit.mean, *fit.std);
+  const std::string law =
+      fmt::format("sigma_2 ~ n^{} (standard error {})", logarithm(*fit.mean), significant(*fit.std, 1));
   if (kind == "independent") {
     return law + (std::abs(*fit.mean + 0.5) < 0.05 ? ": n^-1/2, as the theorem says" : ": not n^-1/2");
   }

@@ -8,6 +8,7 @@
 #include "result/line_fit.h"
 #include "result/statistics.h"
 #include "studies/lowrank/lowrank_parts.h"
+#include "view/number_text.h"
 
 namespace rankfall {
 namespace {
@@ -47,8 +48,8 @@ std::string growth_words(const std::vector<double>& n, const std::vector<double>
   if (n.size() < 3)
     return fmt::format("at {} of {} lengths no k up to {} n suffices", n_lengths - n.size(), n_lengths, kMost);
   const auto [least, most] = std::ranges::minmax(k);
-  const std::string range = fmt::format("k from {:.0f} to {:.0f} for n from {:.0f} to {:.0f}, like n^{:.2f}", least,
-                                        most, n.front(), n.back(), power.slope);
+  const std::string range = fmt::format("k from {:.0f} to {:.0f} for n from {:.0f} to {:.0f}, like n^{}", least, most,
+                                        n.front(), n.back(), logarithm(power.slope));
   if (std::abs(power.slope) < 0.1) return range + ": it does not grow with n";
   struct Law {
     const char* name;
@@ -68,20 +69,19 @@ std::string growth_words(const std::vector<double>& n, const std::vector<double>
   }
   if (power.slope < 0) return range + ": it falls with n";
   if (!best || best_r2 < 0.8) return range + ": neither log n, log^2 n nor n fits";
-  return fmt::format("{}: of a + b f(n), f = {} fits best (R2 {:.3f})", range, best->name, best_r2);
+  return fmt::format("{}: of a + b f(n), f = {} fits best (R² {:.3f})", range, best->name, best_r2);
 }
 
-// What is true of the theorem, from the rates at the claimed k of the longest input.
+// States what holds of the theorem, by the failure rates at the claimed k of the longest input.
 std::string statement(const LowrankJob& job, const AtLength& at) {
   const double eps = job.options.sketch_eps;
   const Index claimed = claimed_k(at.n_tokens, eps);
   const auto rate = [&](std::size_t kind, SketchClaim claim) {
-    return failure_rate(draws_of(at, kind), claim, eps, std::max<Index>(1, claimed)).rate;
+    return trimmed(failure_rate(draws_of(at, kind), claim, eps, std::max<Index>(1, claimed)).rate, 2);
   };
   return fmt::format(
-      "at eps = {}, n = {} and the claimed k = {}{}: |P R^T R w - P w| <= eps |P w| fails in {:.2g} of the draws for w "
-      "= X W_V a, {:.2g} for Gaussian w, {:.2g} for mean-free w; <= eps |P|_F |w| fails in {:.2g}, {:.2g}, "
-      "{:.2g}. "
+      "at eps = {}, n = {} and the claimed k = {}{}: |P R^T R w - P w| <= eps |P w| fails in {} of the draws for w "
+      "= X W_V a, {} for Gaussian w, {} for mean-free w; <= eps |P|_F |w| fails in {}, {}, {}. "
       "Johnson-Lindenstrauss bounds the error by norms, not by |P w|: the printed form holds only where w has a large "
       "part that P keeps, such as a mean that all tokens share",
       eps, at.n_tokens, claimed, claimed >= at.n_tokens ? " (not below n)" : "", rate(0, SketchClaim::kRelative),

@@ -8,6 +8,7 @@
 
 #include "result/prose_format.h"
 #include "studies/lowrank/parts.h"
+#include "view/number_text.h"
 
 namespace rankfall {
 namespace {
@@ -47,7 +48,7 @@ struct FailureRate {
   std::optional<double> low, high;
 };
 
-// What one group's rows say of one claim.
+// The rows of one group about one claim.
 struct Sketch {
   struct OfTokens {
     const Row* needed = nullptr;
@@ -101,7 +102,7 @@ struct Sketches {
   }
 };
 
-// What fails at the k that is claimed.
+// Failure rates at the claimed k.
 Number failure_at(const Sketch::OfTokens& of, std::optional<double> claimed) {
   if (!claimed) return {};
   for (const double k : {std::ceil(*claimed), std::floor(*claimed)}) {
@@ -145,7 +146,7 @@ Table sketch_table(const Sketches& all, const std::string& claim, const Sketch& 
   return table;
 }
 
-// What one claim needs and what is claimed, against n.
+// The k that one claim needs, and the k claimed, against n.
 Curves needs_curves(const Sketches& all, const std::string& claim, const Sketch& of) {
   Curves curves;
   std::set<Index> tokens;
@@ -200,7 +201,7 @@ Curves failure_curves(const Sketches& all, const std::string& kind, const Sketch
   return curves;
 }
 
-// What is said of the claims, once each.
+// The sentences about the claims, once each.
 Sentences statements(const RowGroup& group) {
   Sentences out;
   std::set<std::tuple<std::string_view, std::optional<Index>, std::optional<Index>>> said;
@@ -283,7 +284,7 @@ std::vector<Answer> sketch_answers(const std::vector<RowGroup>& groups) {
   constexpr std::size_t kMost = 3;
   std::vector<Answer> answers;
   for (const RowGroup& group : groups) {
-    // Of directions of X W_V, which is what attention multiplies: what the largest number of tokens needs.
+    // Attention multiplies X W_V, so its directions count: the k that the largest number of tokens needs.
     std::map<std::string, const Row*> needed;
     for (const Row* row : with_metric(group.rows, "jl.k_needed")) {
       if (row->kind != "values" || !row->tokens) continue;
@@ -297,7 +298,7 @@ std::vector<Answer> sketch_answers(const std::vector<RowGroup>& groups) {
       const std::string error = claim == "relative" ? "an error of eps ‖P w‖"
                                 : claim == "norms"  ? "an error of eps ‖P‖_F ‖w‖"
                                                     : shortened(claim);
-      const std::string k = row->mean ? fmt::format("k = {:.6g} of", *row->mean) : "a k far above";
+      const std::string k = row->mean ? fmt::format("k = {} of", trimmed(*row->mean)) : "a k far above";
       needs.push_back(fmt::format("{} needs {} n = {}{}", error, k, *row->tokens, saves ? "" : " (nothing is saved)"));
     }
     if (needs.empty() || answers.size() == kMost) continue;

@@ -21,7 +21,7 @@ Table exponent_table(const Rows& rows, std::string title, std::string kind_title
   using Kind = TableColumn::Kind;
   Table table;
   table.title = std::move(title);
-  table.columns = {{std::move(kind_title)}, {"exponent of n", Kind::kNumber}, {"what is found", Kind::kProse}};
+  table.columns = {{std::move(kind_title)}, {"exponent of n", Kind::kNumber}, {"finding", Kind::kProse}};
   for (const Row* row : rows) {
     if (!finite(row->mean) && row->verdict.empty()) continue;
     Number exponent(finite(row->mean));
@@ -128,9 +128,9 @@ std::vector<std::string> spectrum_words(const std::vector<SpectrumMeasure>& meas
   for (const SpectrumMeasure& measure : measures) {
     const std::string mean = measure.all.text(digits);
     if (measure.metric == "attention.rank.numerical") {
-      parts.push_back(fmt::format("{}{} above {} (at most {:.6g} in a head)", mean,
+      parts.push_back(fmt::format("{}{} above {} (at most {} in a head)", mean,
                                   parts.empty() ? " singular values lie" : "", threshold_words(measure.kind),
-                                  measure.all.high));
+                                  trimmed(measure.all.high)));
     }
     if (measure.k) {
       parts.push_back(*measure.k == 1 ? fmt::format("the first holds {} of ‖P‖_F²", mean)
@@ -232,7 +232,7 @@ Figure spectrum_figure(const std::vector<RowGroup>& groups, std::vector<Answer>&
     for (const Row* row : with_metric(group.rows, "scaling.exponent")) {
       if (row->kind != "model" || !finite(row->mean)) continue;
       parts.push_back(
-          fmt::format("σ₂ goes with n^{} (the theorem for independent entries: n^-0.5)", significant(*row->mean, 2)));
+          fmt::format("σ₂ scales as n^{} (the theorem for independent entries: n^-0.5)", significant(*row->mean, 2)));
     }
     if (parts.empty() || answers.size() >= 3) continue;
     answers.push_back(
@@ -295,14 +295,14 @@ Figure scaling_figure(const std::vector<RowGroup>& groups) {
     }
     curves.wide = groups.size() == 1;
     if (!curves.points.empty()) figure.nodes.emplace_back(std::move(curves));
-    Table table = exponent_table(with_metric(group.rows, "scaling.exponent"), titled(group, "how σ₂ goes with n"),
+    Table table = exponent_table(with_metric(group.rows, "scaling.exponent"), titled(group, "how σ₂ scales with n"),
                                  "matrices", matrix_words);
     if (!table.rows.empty()) figure.nodes.emplace_back(std::move(table));
   }
   figure.series = numbered_series(kinds.list());
   for (Series& series : figure.series) {
-    if (series.name == "model") series.title = "model: its states, put side by side";
-    if (series.name == "independent") series.title = "independent: normal logits";
+    if (series.name == "model") series.explanation = "its states, put side by side";
+    if (series.name == "independent") series.explanation = "normal logits";
   }
   figure.series.push_back(reference_series(kSlope, "slope −1/2"));
   return figure;

@@ -34,7 +34,7 @@ struct Cell {
   std::vector<double> values = {};  // of each sample, where more than a mean is asked for
 };
 
-// What is asked for beyond means and deviations.
+// Requested statistics beyond means and deviations.
 struct Extras {
   bool geometric = false, intervals = false;
 
@@ -50,7 +50,7 @@ struct Extras {
 std::set<Index> blocks_with_equal_rows(const Network& network) {
   std::set<Index> blocks;
   for (const SubLayer& layer : network.layers) {
-    const auto* attention = std::get_if<Attention>(&layer.f);
+    const Attention* attention = layer.attention();
     if (attention && rows_differ_by_tokens_only(*attention)) blocks.insert(layer.block);
   }
   return blocks;
@@ -86,9 +86,14 @@ std::vector<Cell> measure_network(const Network& network, const WeightSource& we
                                   std::span<const std::size_t> chosen, const Extras& extras, const Progress& progress) {
   std::vector<std::unique_ptr<MeasureObserver<T>>> observers;
   std::vector<Observer<T>*> pointers;
+  const bool pools =
+      std::ranges::any_of(chosen, [](std::size_t i) { return all_metrics()[i].kind == MetricKind::kPooled; });
+  std::optional<PooledTokens<T>> pooled;
+  if (pools) pooled.emplace(samples, network.sizes);
   for (const Sample& sample : samples) {
-    observers.push_back(
-        std::make_unique<MeasureObserver<T>>(chosen, network.sizes.n_blocks, network.sizes.n_heads, sample.valid));
+    observers.push_back(std::make_unique<MeasureObserver<T>>(chosen, network.sizes.n_blocks, network.sizes.n_heads,
+                                                             sample.valid, pooled ? &*pooled : nullptr,
+                                                             observers.size()));
     pointers.push_back(observers.back().get());
   }
   forward<T>(network, weights, samples, pointers, {.progress = progress});
@@ -101,6 +106,7 @@ std::vector<Cell> measure_network(const Network& network, const WeightSource& we
                                      : observer->state_value(cell.layer, cell.metric);
       cell.statistics.add(value);
       if (keeps) cell.values.push_back(value);
+      if (all_metrics()[cell.metric].kind == MetricKind::kPooled) break;  // one value for all samples
     }
   }
   return cells;
@@ -122,7 +128,7 @@ StateMeans state_means(std::span<const Cell> cells) {
   return means;
 }
 
-// What became of a cell's value: rounding alone, an exact zero, or nothing to say.
+// Whether a cell's value is rounding alone, an exact zero, or neither.
 Status cell_status(const StateMeans& means, const Cell& cell, double floor) {
   constexpr std::string_view kAlwaysMeasured = "relative_residual.composite";
   if (cell.floor_by.empty()) return Status::kNone;
@@ -166,18 +172,23 @@ struct BootstrapInterval {
   double low = 0, high = 0;
 };
 
-// The middle 95 % of the means of resamples, which are the same for all metrics and layers.
-BootstrapInterval bootstrap_interval(std::span<const double> values, RandomKey key) {
-  constexpr Index kResamples = 2000;
-  const auto n = static_cast<Index>(values.size());
-  std::vector<std::int32_t> drawn(values.size());
-  std::vector<double> means;
-  for (Index b = 0; b < kResamples; ++b) {
-    fill_integers(key, b * n, drawn, static_cast<std::int32_t>(n));
-    double sum = 0;
-    for (const std::int32_t i : drawn) sum += values[static_cast<std::size_t>(i)];
-    means.push_back(sum / static_cast<double>(n));
-  }
+constexpr Index kResamples = 2000;
+
+bool all_finite(std::span<const double> values) {
+  return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
+}
+
+// The mean of as many values as there are, drawn with replacement; `drawn` is scratch memory.
+double resampled_mean(std::span<const double> values, RandomKey key, Index first, std::vector<std::int32_t>& drawn) {
+  drawn.resize(values.size());
+  fill_integers(key, first, drawn, static_cast<std::int32_t>(values.size()));
+  double sum = 0;
+  for (const std::int32_t i : drawn) sum += values[static_cast<std::size_t>(i)];
+  return sum / static_cast<double>(values.size());
+}
+
+// The middle 95 % of the means of resamples.
+BootstrapInterval middle_of(std::vector<double> means) {
   std::ranges::sort(means);
   const auto quantile = [&](double share) {
     const double place = share * static_cast<double>(kResamples - 1);
@@ -186,6 +197,37 @@ BootstrapInterval bootstrap_interval(std::span<const double> values, RandomKey k
     return means[below] + part * (means[std::min(below + 1, means.size() - 1)] - means[below]);
   };
   return {quantile(0.025), quantile(0.975)};
+}
+
+// Over samples. The resamples are the same for all metrics and layers.
+BootstrapInterval bootstrap_interval(std::span<const double> values, RandomKey key) {
+  std::vector<std::int32_t> drawn;
+  std::vector<double> means;
+  for (Index b = 0; b < kResamples; ++b) {
+    means.push_back(resampled_mean(values, key, b * std::ssize(values), drawn));
+  }
+  return middle_of(std::move(means));
+}
+
+// Over seeds, and in each drawn seed over its samples. Samples of one seed share its weights, so resampling all samples
+// alike would take them for independent draws of a network and give an interval that is too narrow.
+BootstrapInterval bootstrap_interval(std::span<const std::vector<double>> of_seeds, std::uint64_t first_seed) {
+  const RandomKey seed_key = random_key(first_seed, "bootstrap over seeds");
+  const RandomKey sample_key = random_key(first_seed, "bootstrap over samples");
+  const Index n_seeds = std::ssize(of_seeds);
+  const auto most = static_cast<Index>(std::ranges::max(of_seeds, {}, &std::vector<double>::size).size());
+  std::vector<std::int32_t> seeds(of_seeds.size()), drawn;
+  std::vector<double> means;
+  for (Index b = 0; b < kResamples; ++b) {
+    fill_integers(seed_key, b * n_seeds, seeds, static_cast<std::int32_t>(n_seeds));
+    double sum = 0;
+    for (Index s = 0; s < n_seeds; ++s) {
+      const auto seed = static_cast<std::size_t>(seeds[static_cast<std::size_t>(s)]);
+      sum += resampled_mean(of_seeds[seed], sample_key, (b * n_seeds + s) * most, drawn);
+    }
+    means.push_back(sum / static_cast<double>(n_seeds));
+  }
+  return middle_of(std::move(means));
 }
 
 // Rows beyond means and deviations, after all others; `rows` are those of the cells.
@@ -203,8 +245,7 @@ std::vector<Row> extra_rows(std::span<const Cell> cells, std::span<const Row> ro
       row.std.reset();
     };
     if (extras.has_geometric(rows[c].metric)) add("geometric_", geometric_mean(values));
-    const bool finite = std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
-    if (!extras.has_interval(rows[c].metric) || !finite || values.size() < 2) continue;
+    if (!extras.has_interval(rows[c].metric) || !all_finite(values) || values.size() < 2) continue;
     const BootstrapInterval interval = bootstrap_interval(values, key);
     add("interval_low.", interval.low);
     add("interval_high.", interval.high);
@@ -212,8 +253,39 @@ std::vector<Row> extra_rows(std::span<const Cell> cells, std::span<const Row> ro
   return out;
 }
 
-// Geometric means over seeds. An interval over samples has no counterpart there: the deviation over seeds is shown.
-std::vector<Row> extra_rows_over_seeds(std::span<const std::vector<Row>> of_seeds, std::size_t n_cells) {
+// The samples' values of each seed and cell, of one model and variant; empty where no interval is asked for.
+using ValuesOfSeeds = std::vector<std::vector<std::vector<double>>>;
+
+std::vector<std::vector<double>> interval_values(std::span<const Cell> cells, const Extras& extras) {
+  std::vector<std::vector<double>> out;
+  for (const Cell& cell : cells) {
+    out.push_back(extras.has_interval(all_metrics()[cell.metric].name) ? cell.values : std::vector<double>());
+  }
+  return out;
+}
+
+// `rows` are those of the cells over seeds.
+std::vector<Row> interval_rows_over_seeds(const ValuesOfSeeds& of_seeds, std::span<const Row> rows,
+                                          std::uint64_t first_seed) {
+  std::vector<Row> out;
+  for (std::size_t c = 0; c < rows.size(); ++c) {
+    std::vector<std::vector<double>> values;
+    for (const auto& cells : of_seeds) values.push_back(cells[c]);
+    const auto usable = [](const std::vector<double>& one) { return !one.empty() && all_finite(one); };
+    if (values.size() < 2 || !std::ranges::all_of(values, usable)) continue;
+    const BootstrapInterval interval = bootstrap_interval(values, first_seed);
+    for (const auto& [prefix, value] :
+         {std::pair("interval_low.", interval.low), std::pair("interval_high.", interval.high)}) {
+      Row& row = out.emplace_back(rows[c]);
+      row.metric = prefix + rows[c].metric;
+      row.mean = value;
+      row.std.reset();
+    }
+  }
+  return out;
+}
+
+std::vector<Row> geometric_rows_over_seeds(std::span<const std::vector<Row>> of_seeds, std::size_t n_cells) {
   std::vector<Row> out;
   for (std::size_t r = n_cells; r < of_seeds[0].size(); ++r) {
     if (!of_seeds[0][r].metric.starts_with("geometric_")) continue;
@@ -250,19 +322,30 @@ Study measure_study(const MeasureOptions& options) {
   const bool f32 = options.precision == Precision::kF32;
   study.check = [chosen, f32](const Model& /*model*/, const Network& network, MemoryPlan plan) {
     plan.precision = f32 ? Precision::kF32 : Precision::kF64;
-    plan.whole_attention =
-        std::ranges::any_of(chosen, [](std::size_t i) { return all_metrics()[i].kind == MetricKind::kAttention; });
+    const auto wants = [&](MetricKind kind) {
+      return std::ranges::any_of(chosen, [&](std::size_t i) { return all_metrics()[i].kind == kind; });
+    };
+    plan.whole_attention = wants(MetricKind::kAttention);
+    // The tokens of all samples together, with a copy in double, and the state before.
+    const double states = static_cast<double>(plan.n_samples * plan.n_tokens * network.sizes.d_model) * sizeof(double);
+    plan.kept_bytes += (wants(MetricKind::kPooled) ? 2 * states : 0) + (wants(MetricKind::kInfluence) ? states : 0);
     check_memory(network, plan);
   };
-  study.rows = [chosen, floor, f32, extras, first_seed](const StudyRun& run) {
+  // From the runs of single seeds to the interval over all of them, by model and variant. Runs follow one another.
+  const auto kept = std::make_shared<std::map<std::pair<std::string, std::string>, ValuesOfSeeds>>();
+  study.rows = [chosen, floor, f32, extras, first_seed, kept](const StudyRun& run) {
     const auto measure_cells = f32 ? measure_network<float> : measure_network<double>;
     const std::vector<Cell> cells =
         measure_cells(run.network, *run.model.weights, run.samples, chosen, extras, run.progress);
+    if (extras.intervals && run.seed) {
+      (*kept)[{run.model.name, run.variant.name}].push_back(interval_values(cells, extras));
+    }
     std::vector<Row> rows = make_rows(cells, floor, "samples");
     std::ranges::move(extra_rows(cells, rows, extras, run.seed.value_or(first_seed)), std::back_inserter(rows));
     return rows;
   };
-  study.over_seeds = [chosen, floor](const StudyRun& run, std::span<const std::vector<Row>> of_seeds) {
+  study.over_seeds = [chosen, floor, first_seed, kept](const StudyRun& run,
+                                                       std::span<const std::vector<Row>> of_seeds) {
     std::vector<Cell> cells = make_cells(run.network, chosen);
     for (const std::vector<Row>& rows : of_seeds) {
       for (std::size_t c = 0; c < cells.size(); ++c) {
@@ -270,7 +353,12 @@ Study measure_study(const MeasureOptions& options) {
       }
     }
     std::vector<Row> rows = make_rows(cells, floor, "seeds");
-    std::ranges::move(extra_rows_over_seeds(of_seeds, cells.size()), std::back_inserter(rows));
+    std::vector<Row> intervals;
+    if (const auto values = kept->extract(std::pair(run.model.name, run.variant.name))) {
+      intervals = interval_rows_over_seeds(values.mapped(), rows, first_seed);
+    }
+    std::ranges::move(geometric_rows_over_seeds(of_seeds, cells.size()), std::back_inserter(rows));
+    std::ranges::move(intervals, std::back_inserter(rows));
     return rows;
   };
   return study;

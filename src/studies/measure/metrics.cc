@@ -1,6 +1,7 @@
 #include "studies/measure/metrics.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "linalg/attention_measures.h"
 #include "linalg/minimiser.h"
 #include "linalg/norms.h"
+#include "linalg/norms_impl.h"
 #include "linalg/spectra.h"
 
 namespace rankfall {
@@ -33,6 +35,8 @@ constexpr std::array kMetrics = {
     Metric{"cosine.mean", MetricKind::kCosine, true, kState},
     Metric{"cosine.mean_abs", MetricKind::kCosine, true, kState},
     Metric{"token.massive_ratio", MetricKind::kTokens, false, nullptr},
+    Metric{"token.rest_residual", MetricKind::kTokens, false, kState},
+    Metric{"block.influence", MetricKind::kInfluence, false, nullptr},
     Metric{"residual.spectral", MetricKind::kSpectrum, false, "relative_residual.spectral"},
     Metric{"relative_residual.spectral", MetricKind::kSpectrum, false, "relative_residual.spectral"},
     Metric{"rank.stable", MetricKind::kSpectrum, false, kState},
@@ -40,6 +44,7 @@ constexpr std::array kMetrics = {
     Metric{"rank.participation", MetricKind::kSpectrum, false, kState},
     Metric{"rank.numerical", MetricKind::kSpectrum, false, kState},
     Metric{"singular.min", MetricKind::kSpectrum, false, kState},
+    Metric{"rank.pooled", MetricKind::kPooled, false, nullptr},
     Metric{"minimal_residual.composite", MetricKind::kMinimiser, false, "relative_minimal_residual.composite"},
     Metric{"minimal_residual.one", MetricKind::kMinimiser, false, "relative_minimal_residual.one"},
     Metric{"minimal_residual.inf", MetricKind::kMinimiser, false, "relative_minimal_residual.inf"},
@@ -52,6 +57,8 @@ constexpr std::array kMetrics = {
     Metric{"minimal_residual_gap.inf", MetricKind::kMinimiser, false, "relative_minimal_residual.inf"},
     Metric{"attention.entropy", MetricKind::kRowMeasures, false, nullptr},
     Metric{"attention.sink", MetricKind::kRowMeasures, false, nullptr},
+    Metric{"attention.max_logit", MetricKind::kLogits, false, nullptr},
+    Metric{"attention.logit_range", MetricKind::kLogits, false, nullptr},
     Metric{"attention.sigma1", MetricKind::kAttention, false, nullptr},
     Metric{"attention.sigma2", MetricKind::kAttention, false, kState},
     Metric{"attention.rank1_distance", MetricKind::kAttention, false, kState},
@@ -77,6 +84,9 @@ constexpr std::array kGroups = {
             return std::string_view(m.name).starts_with("rank.") || m.name == std::string_view("singular.min");
           }},
     Group{"attention", [](const Metric& m) { return is_per_head(m); }},
+    Group{"logits", [](const Metric& m) { return m.kind == MetricKind::kLogits; }},
+    Group{"token", [](const Metric& m) { return m.kind == MetricKind::kTokens; }},
+    Group{"rankme", [](const Metric& m) { return m.kind == MetricKind::kPooled; }},  // its name in the literature
 };
 
 // Writes the values of one kind to the metrics of that kind, in order.
@@ -93,26 +103,37 @@ bool wants(std::span<const std::size_t> chosen, MetricKind kind) {
 
 double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
 
-// The largest token's norm against the mean of all others; nothing to compare with a single token.
+// The largest token's norm against the mean of all others, and the relative residual of these; nothing to compare with
+// a single token. Behind a norm all tokens may be as long as each other, and rounding must not choose: of those within
+// 1e-5 of the largest it is the first.
+struct MassiveToken {
+  double ratio = 0, rest_residual = 0;
+};
+
 template <class T>
-std::optional<double> massive_ratio(const MatrixRef<T>& x, std::span<const std::uint8_t> valid) {
-  double largest = 0, sum = 0;
-  Index n = 0;
-  for (Index i = 0; i < x.rows(); ++i) {
-    if (!valid.empty() && valid[static_cast<std::size_t>(i)] == 0) continue;
-    const double norm = x.row(i).template cast<double>().norm();
-    largest = std::max(largest, norm);
-    sum += norm;
-    ++n;
+std::optional<MassiveToken> massive_token(const MatrixRef<T>& x, std::span<const std::uint8_t> valid) {
+  std::vector<std::uint8_t> rest(static_cast<std::size_t>(x.rows()), 1);
+  if (!valid.empty()) rest.assign(valid.begin(), valid.end());
+  const std::vector<Index> rows = valid_rows(x.rows(), valid);
+  if (rows.size() < 2) return std::nullopt;
+  RowVector<double> lengths = RowVector<double>::Zero(x.rows());
+  for (const Index i : rows) lengths(i) = x.row(i).template cast<double>().norm();
+  const double largest = lengths.maxCoeff();
+  for (const Index i : rows) {
+    if (lengths(i) * (1 + 1e-5) < largest) continue;
+    rest[static_cast<std::size_t>(i)] = 0;
+    break;
   }
-  if (n < 2) return std::nullopt;
-  return ratio(largest, (sum - largest) / static_cast<double>(n - 1));
+  const CentredNorms norms = centred_norms<T>(x, rest);
+  return MassiveToken{ratio(largest, (lengths.sum() - largest) / static_cast<double>(rows.size() - 1)),
+                      ratio(norms.residual.composite(), norms.state.composite())};
 }
 
 }  // namespace
 
 bool is_per_head(const Metric& metric) {
-  return metric.kind == MetricKind::kRowMeasures || metric.kind == MetricKind::kAttention;
+  return metric.kind == MetricKind::kRowMeasures || metric.kind == MetricKind::kLogits ||
+         metric.kind == MetricKind::kAttention;
 }
 
 bool rows_differ_by_tokens_only(const Attention& attention) {
@@ -176,7 +197,9 @@ void state_values(std::span<const std::size_t> chosen, const MatrixRef<T>& x, st
     if (c.n_pairs > 0) write(MetricKind::kCosine, {c.mean, c.mean_abs}, values);  // else there is no value
   }
   if (wants(chosen, MetricKind::kTokens)) {
-    if (const auto massive = massive_ratio<T>(x, valid)) write(MetricKind::kTokens, {*massive}, values);
+    if (const auto massive = massive_token<T>(x, valid)) {
+      write(MetricKind::kTokens, {massive->ratio, massive->rest_residual}, values);
+    }
   }
   if (wants(chosen, MetricKind::kSpectrum)) {
     const RankMeasures m = rank_measures<T>(x, valid);
@@ -205,6 +228,24 @@ void attention_values(std::span<const std::size_t> chosen, const MatrixRef<T>& p
   write(MetricKind::kAttention, {m.sigma1, m.sigma2, m.rank1_distance, m.dobrushin}, values);
 }
 
+template <class T>
+double block_influence(const MatrixRef<T>& before, const MatrixRef<T>& after, std::span<const std::uint8_t> valid) {
+  double sum = 0;
+  Index n = 0;
+  for (const Index i : valid_rows(before.rows(), valid)) {
+    const RowVector<double> a = before.row(i).template cast<double>();
+    const RowVector<double> b = after.row(i).template cast<double>();
+    const double length = a.norm() * b.norm();
+    if (!(length > 0)) continue;
+    sum += a.dot(b) / length;
+    ++n;
+  }
+  return n == 0 ? std::numeric_limits<double>::quiet_NaN() : 1 - sum / static_cast<double>(n);
+}
+
+template double block_influence<float>(const MatrixRef<float>&, const MatrixRef<float>&, std::span<const std::uint8_t>);
+template double block_influence<double>(const MatrixRef<double>&, const MatrixRef<double>&,
+                                        std::span<const std::uint8_t>);
 template void state_values<float>(std::span<const std::size_t>, const MatrixRef<float>&, std::span<const std::uint8_t>,
                                   std::span<double>);
 template void state_values<double>(std::span<const std::size_t>, const MatrixRef<double>&,

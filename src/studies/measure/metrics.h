@@ -12,7 +12,18 @@
 namespace rankfall {
 
 // What it takes to compute a metric; metrics of one kind come from one computation.
-enum class MetricKind { kNorms, kCosine, kTokens, kSpectrum, kMinimiser, kRowMeasures, kAttention };
+enum class MetricKind {
+  kNorms,
+  kCosine,
+  kTokens,
+  kInfluence,  // of a state and the one before it
+  kSpectrum,
+  kPooled,  // of the tokens of all samples together
+  kMinimiser,
+  kRowMeasures,
+  kLogits,
+  kAttention
+};
 
 struct Metric {
   const char* name;
@@ -42,6 +53,10 @@ bool rows_differ_by_tokens_only(const Attention& attention);
 template <class T>
 void state_values(std::span<const std::size_t> chosen, const MatrixRef<T>& x, std::span<const std::uint8_t> valid,
                   std::span<double> values);
+// 1 - the mean over tokens of cos(token before, token after); NaN where no token has a direction in both.
+template <class T>
+double block_influence(const MatrixRef<T>& before, const MatrixRef<T>& after, std::span<const std::uint8_t> valid);
+
 template <class T>
 void attention_values(std::span<const std::size_t> chosen, const MatrixRef<T>& p, std::span<const std::uint8_t> valid,
                       std::span<double> values);

@@ -45,14 +45,19 @@ void add_intervals(const Result& result, LayerCurves& of) {
     (low ? place.first : place.second) = finite(row.mean);
   }
   if (ends.empty()) return;
+  const bool over_seeds = std::ranges::any_of(result.rows, [&](const Row& row) {
+    return row.model == of.model && !row.seed && row.kind == "seeds" && row.metric.starts_with("interval_");
+  });
   for (Point& point : of.curves.points) {
     const auto found = ends.find({point.series, point.x});
     point.low = found == ends.end() ? std::nullopt : found->second.first;
     point.high = found == ends.end() ? std::nullopt : found->second.second;
   }
   of.curves.band = Band::kInterval;
-  of.curves.mean +=
-      (of.curves.mean.empty() ? "" : ", ") + std::string("low..high: 95 % interval, bootstrap over samples");
+  of.curves.deviations = false;
+  of.curves.mean = mean_of_points(of);
+  of.curves.mean += fmt::format("{}low..high: 95 % interval, bootstrap over {}", of.curves.mean.empty() ? "" : ", ",
+                                over_seeds ? "seeds and their samples" : "samples");
 }
 
 // The published curves beside ours.
@@ -185,7 +190,7 @@ Figure other_measures(const std::string& model, const std::vector<const LayerCur
   figure.series = series_of(metrics);
   for (const LayerCurves* of : metrics) {
     Curves curves = of->curves;
-    curves.title = of->metric;
+    curves.title = metric_info(of->metric).words;
     figure.nodes.emplace_back(std::move(curves));
   }
   return figure;

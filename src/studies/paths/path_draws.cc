@@ -14,7 +14,7 @@ namespace {
 std::vector<const SubLayer*> attentions(const Network& network) {
   std::vector<const SubLayer*> out;
   for (const SubLayer& layer : network.layers) {
-    if (std::holds_alternative<Attention>(layer.f)) out.push_back(&layer);
+    if (layer.attention()) out.push_back(&layer);
   }
   return out;
 }
@@ -23,7 +23,7 @@ std::vector<const SubLayer*> attentions(const Network& network) {
 
 std::vector<Index> possible_lengths(const Network& network) {
   for (const SubLayer& layer : network.layers) {
-    if (!std::holds_alternative<Attention>(layer.f) && layer.skip == 0) return {};
+    if (!layer.attention() && layer.skip == 0) return {};
   }
   const auto all = attentions(network);
   const auto fixed = std::ranges::count_if(all, [](const SubLayer* layer) { return layer->skip == 0; });
@@ -58,7 +58,7 @@ std::vector<DrawnPath> draw_paths(const Network& network, std::uint64_t seed, In
     }
     std::ranges::sort(used);
     for (const std::size_t i : used) {
-      const auto n_heads = static_cast<std::int32_t>(std::get<Attention>(all[i]->f).n_heads);
+      const auto n_heads = static_cast<std::int32_t>(all[i]->attention()->n_heads);
       drawn.path.heads.push_back({all[i]->block, integer(p, static_cast<Index>(1 + all.size() + i), n_heads)});
     }
   }

@@ -88,7 +88,7 @@ class HeadRows {
   void share_rows(std::size_t d) {
     std::vector<bool> has_mlp(n_blocks_, false);
     for (const SubLayer& layer : job_.network.layers) {
-      if (!std::holds_alternative<Attention>(layer.f)) has_mlp[static_cast<std::size_t>(layer.block)] = true;
+      if (layer.with<Mlp>() || layer.with<Elementwise>()) has_mlp[static_cast<std::size_t>(layer.block)] = true;
     }
     for (std::size_t b = 0; b < n_blocks_; ++b) {
       const auto& heads = shares_.at(d).heads[b];

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/errors.h"
 #include "linalg/norms.h"
 #include "linalg/norms_impl.h"
-#include <rankfall/error.h>
 #include <rankfall/measure.h>
 
 namespace rankfall {
@@ -32,8 +32,7 @@ Whole::Whole(const MatrixRef<double>& y, std::span<const std::uint8_t> valid)
   has_shares = !state.isZero(0);
   // Squares of small entries are lost long before the sum is.
   if (has_shares && !(square > 1e-280 && square < 1e280)) {
-    throw Error(ErrorKind::kNumerical,
-                fmt::format("the square of a state's norm is {:.1e}: shares of it leave the range of double", square));
+    throw numerical_error("the square of a state's norm is {:.1e}: shares of it leave the range of double", square);
   }
   constexpr double kFloor = kFloorEpsilons * std::numeric_limits<double>::epsilon();
   has_residual_shares = residual_square > kFloor * kFloor * square;
@@ -50,9 +49,8 @@ std::vector<std::string> path_notes(const Model& model, const std::vector<Varian
   std::vector<std::string> notes;
   for (const Variant& variant : variants) {
     const Network network = apply(variant, model.network);
-    const bool restarts = std::ranges::any_of(network.layers, [](const SubLayer& layer) {
-      return layer.skip == 0 && !std::holds_alternative<Attention>(layer.f);
-    });
+    const bool restarts = std::ranges::any_of(
+        network.layers, [](const SubLayer& layer) { return layer.skip == 0 && !layer.attention(); });
     if (restarts) {
       notes.push_back(
           fmt::format("{}, variant {}: without mlp_skip every path restarts at the MLP", model.name, variant.name));

@@ -43,8 +43,9 @@ std::optional<Figure> paths_through_heads(const RowGroup& group, std::size_t num
                   group.name());
   for (const std::string_view metric : {"head.share.residual", "head.share.projection"}) {
     Heat heat;
-    heat.title = fmt::format("{}: {}", group.name(), metric);
-    heat.value = metric;
+    heat.value = metric_info(metric).words;
+    heat.title = fmt::format("{}: {}", group.name(), heat.value);
+    heat.share = true;
     heat.only_drawn = true;
     for (const Row* row : with_metric(group.rows, metric)) {
       if (row->layer && row->head) heat.values.push_back({*row->layer, *row->head, finite(row->mean)});
@@ -100,7 +101,7 @@ std::optional<Figure> path_interference(const RowGroup& group, std::size_t numbe
   return figure;
 }
 
-// What reaches one output token of a sample, from the input tokens and from elsewhere.
+// The contributions to one output token of a sample, from input tokens and from elsewhere.
 struct Reached {
   std::string to;
   std::map<Index, std::map<std::optional<Index>, std::optional<double>>> tokens;  // by length; none: all together

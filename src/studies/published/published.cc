@@ -12,12 +12,17 @@
 #include "base/errors.h"
 #include "result/statistics.h"
 #include "studies/published/published_table.h"
+#include "view/number_text.h"
 
 namespace rankfall {
 namespace {
 
 // Less than this is agreement, however little the seeds differ.
 constexpr double kLeastDistance = 0.02;
+// Values below kSmall are compared by their ratio. Below kPublishedFloor they are float32 noise, and ours must be, too.
+constexpr double kSmall = 0.05, kFactor = 3, kPublishedFloor = 5e-7, kOurFloor = 1e-6;
+constexpr int kAgreeing = 4, kFar = 6;  // standard deviations over seeds
+constexpr double kShare = 0.95;         // of the points must agree
 constexpr std::string_view kMetric = "relative_residual.composite";
 
 struct Name {
@@ -64,17 +69,17 @@ struct Judgement {
 // Without a deviation one draw is compared with another.
 Judgement judge(double published, double mean, std::optional<double> std) {
   Judgement j;
-  if (published < 5e-7) {
-    j.agrees = mean < 1e-6;
+  if (published < kPublishedFloor) {
+    j.agrees = mean < kOurFloor;
     j.far = !j.agrees;
     j.deviation = std::log10(mean / published);
-    j.verdict = j.agrees ? "both at the float32 floor" : "published at the floor, ours not below 1e-6";
-  } else if (published < 0.05) {
+    j.verdict = j.agrees ? "both at the float32 floor" : "published at the float32 floor, ours not below 10^-6";
+  } else if (published < kSmall) {
     const double ratio = mean / published;
-    j.agrees = ratio > 1.0 / 3 && ratio < 3;
+    j.agrees = ratio > 1 / kFactor && ratio < kFactor;
     j.far = !j.agrees;
     j.deviation = std::log10(ratio);
-    j.verdict = fmt::format("{} a factor 3", j.agrees ? "within" : "beyond");
+    j.verdict = fmt::format("{} a factor of {}", j.agrees ? "within" : "beyond", kFactor);
   } else if (!std) {
     const double distance = std::abs(mean - published);
     j.deviation = published - mean;
@@ -84,8 +89,8 @@ Judgement judge(double published, double mean, std::optional<double> std) {
   } else {
     const double distance = std::abs(mean - published);
     j.deviation = *std > 0 ? (published - mean) / *std : 0;
-    j.agrees = distance <= std::max(4 * *std, kLeastDistance);
-    j.far = distance > std::max(6 * *std, kLeastDistance);
+    j.agrees = distance <= std::max(kAgreeing * *std, kLeastDistance);
+    j.far = distance > std::max(kFar * *std, kLeastDistance);
     j.verdict = j.agrees ? "within 4 standard deviations or 0.02"
                 : j.far  ? "beyond 6 standard deviations"
                          : "between 4 and 6 standard deviations";
@@ -109,33 +114,35 @@ void count(Tally& tally, const Judgement& j, const Point& point, double measured
   ++tally.n;
   tally.agree += j.agrees ? 1 : 0;
   tally.far += j.far ? 1 : 0;
-  if (point.value < 0.05 || (std::abs(j.deviation) <= tally.worst && !tally.worst_point.empty())) return;
+  if (point.value < kSmall || (std::abs(j.deviation) <= tally.worst && !tally.worst_point.empty())) return;
   tally.worst = std::abs(j.deviation);
-  tally.worst_point = fmt::format("{} {}, layer {}: {:.3g} measured, {:.3g} published", point.model, point.variant,
-                                  point.layer, measured, point.value);
+  tally.worst_point = fmt::format("{} {}, layer {}: {} measured, {} published", point.model, point.variant, point.layer,
+                                  significant(measured), significant(point.value));
 }
 
 double share(const Tally& tally) { return static_cast<double>(tally.agree) / static_cast<double>(tally.n); }
 
-bool met(const Tally& tally) { return share(tally) >= 0.95 && tally.far == 0; }
+bool met(const Tally& tally) { return share(tally) >= kShare && tally.far == 0; }
 
-// "worst 0.083 (albert-base@init full, layer 12: 0.18 measured, 0.263 published)"
+// "largest distance 0.083 (albert-base@init full, layer 12: 0.180 measured, 0.263 published)"
 std::string worst_words(const Tally& tally, bool over_seeds) {
   if (tally.worst_point.empty()) return "";
   return fmt::format(
-      "worst {} ({})",
-      over_seeds ? fmt::format("{:.1f} standard deviations", tally.worst) : fmt::format("distance {:.3f}", tally.worst),
+      "largest distance {} ({})",
+      over_seeds ? fmt::format("{:.1f} standard deviations", tally.worst) : fmt::format("{:.3f}", tally.worst),
       tally.worst_point);
 }
 
 std::string words(const Tally& tally, bool over_seeds) {
-  const std::string limits = over_seeds ? fmt::format("4 standard deviations over seeds or {}", kLeastDistance)
-                                        : fmt::format("{}, one draw against another", kOneDraw);
+  const std::string limits = over_seeds
+                                 ? fmt::format("{} standard deviations over seeds or {}", kAgreeing, kLeastDistance)
+                                 : fmt::format("{}, one draw of the weights compared with another", kOneDraw);
   const std::string worst = worst_words(tally, over_seeds);
-  return fmt::format("{} of {} published points agree within {} ({:.1f} %, criterion 95 %), {} beyond {}{}{}: {}",
-                     tally.agree, tally.n, limits, 100 * share(tally), tally.far,
-                     over_seeds ? "6 standard deviations" : fmt::format("{}", 2 * kOneDraw), worst.empty() ? "" : "; ",
-                     worst, met(tally) ? "agrees" : "does not agree");
+  return fmt::format(
+      "{}: {} of {} published points agree within {} ({:.1f} %; at least {:.0f} % must), {} beyond {}{}{}",
+      met(tally) ? "agrees" : "does not agree", tally.agree, tally.n, limits, 100 * share(tally), 100 * kShare,
+      tally.far, over_seeds ? fmt::format("{} standard deviations", kFar) : fmt::format("{}", 2 * kOneDraw),
+      worst.empty() ? "" : "; ", worst);
 }
 
 using Curves = std::map<std::pair<std::string, std::string>, std::map<Index, const Row*>>;
@@ -175,6 +182,31 @@ void check_comparable(std::span<const std::string> models, const MeasureOptions&
       options.input.n_samples.value_or(32) != 32) {
     throw usage_error("the published samples are 32 of 128 tokens");
   }
+}
+
+std::string criterion_words(bool over_seeds) {
+  const std::string distance =
+      over_seeds ? fmt::format(
+                       "at least {:.0f} % of the points lie within {} standard deviations over seeds (or {}) of "
+                       "our mean, and none beyond {}",
+                       100 * kShare, kAgreeing, kLeastDistance, kFar)
+                 : fmt::format(
+                       "one random draw of the weights is compared with another, so the limits are wide: at "
+                       "least {:.0f} % of the points differ by at most {}, and none by more than {}",
+                       100 * kShare, kOneDraw, 2 * kOneDraw);
+  return fmt::format(
+      "{}; points below {} agree within a factor of {}; where the published value is float32 noise (below "
+      "{}), ours is below {}",
+      distance, kSmall, kFactor, trimmed(kPublishedFloor), trimmed(kOurFloor));
+}
+
+std::string limit_words(bool over_seeds) {
+  return over_seeds ? fmt::format(
+                          "at least {:.0f} % of the points must lie within {} standard deviations over seeds or {}, "
+                          "all within {}",
+                          100 * kShare, kAgreeing, kLeastDistance, kFar)
+                    : fmt::format("at least {:.0f} % of the points must lie within {}, all within {}", 100 * kShare,
+                                  kOneDraw, 2 * kOneDraw);
 }
 
 Agreement compare_with_published(const Result& result) {

@@ -41,6 +41,10 @@ struct Agreement {
 inline constexpr double kOneDraw = 0.1;
 RANKFALL_API Agreement compare_with_published(const Result& result);
 
+// The criterion, and its limits for distances, in words that a reader can check.
+std::string criterion_words(bool over_seeds);
+std::string limit_words(bool over_seeds);
+
 // Throws Error(kUsage) unless a measurement of these models with these options can be compared: one of the three
 // models, at least 3 seeds, and samples of the published size. To be asked before the long computation.
 RANKFALL_API void check_comparable(std::span<const std::string> models, const MeasureOptions& options);

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <charconv>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/dcheck.h"
+#include "base/parse_number.h"
 
 namespace rankfall {
 
@@ -21,10 +21,9 @@ std::vector<std::vector<std::string>> published_table(std::string_view csv);
 
 template <class Number>
 Number published_number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) throw Bug("embedded table: bad number");
-  return value;
+  const auto value = parse_number<Number>(text);
+  if (!value) throw Bug("embedded table: bad number");
+  return *value;
 }
 
 }  // namespace rankfall

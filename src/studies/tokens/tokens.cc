@@ -13,14 +13,34 @@
 #include <rankfall/tokenizer.h>
 
 namespace rankfall {
+namespace {
+
+// "<s> in front (post_processor of tokenizer.json)".
+std::string special_words(const Tokenizer& tokenizer) {
+  const auto names = [](const std::vector<Piece>& pieces) {
+    std::string joined;
+    for (const Piece& piece : pieces) joined += (joined.empty() ? "" : " ") + piece.text;
+    return joined;
+  };
+  const std::string front = names(tokenizer.front());
+  const std::string back = names(tokenizer.back());
+  const std::string words = front.empty() && back.empty() ? "none"
+                            : back.empty()                ? front + " in front"
+                            : front.empty()               ? back + " behind"
+                                                          : front + " in front, " + back + " behind";
+  return fmt::format("{} ({})", words, tokenizer.special_rule());
+}
+
+}  // namespace
 
 Result tokens(const std::filesystem::path& directory, const InputOptions& options) {
   if (options.text.empty()) throw usage_error("no text (InputOptions::text)");
-  const auto tokenizer = Tokenizer::open(directory);
+  const auto tokenizer = Tokenizer::open(directory, options.special_tokens);
   TextSource source(options);
   Result result{"tokens", base_manifest(), {}};
   add(result.manifest, "models", std::vector<std::string>{directory.string()});
   add(result.manifest, "tokenizer", tokenizer->kind());
+  add(result.manifest, "special_tokens", special_words(*tokenizer));
   add(result.manifest, "input", source.where());
   const Index n_wanted = options.n_samples.value_or(kDefaultSamples);
   const auto n_special = static_cast<Index>(tokenizer->front().size() + tokenizer->back().size());

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "result/manifest.h"
 #include "studies/views.h"
 #include "view/rows.h"
 
@@ -40,6 +41,9 @@ View tokens_view(const Result& result, const ViewOptions& /*options*/) {
                             fmt::format("{} in {}.", counted(rows.size(), "token"), counted(samples.size(), "sample")),
                             Tone::kNeutral});
     figure.nodes.emplace_back(std::move(table));
+  }
+  if (const std::string special = text_of(result.manifest, "special_tokens"); !special.empty()) {
+    view.notes.push_back(fmt::format("Special tokens around each sample: {}.", special));
   }
   view.figures.push_back(std::move(figure));
   return view;

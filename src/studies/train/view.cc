@@ -16,7 +16,7 @@
 namespace rankfall {
 namespace {
 
-// What the curves of one metric differ in.
+// The properties that tell the curves of one metric apart.
 struct Differs {
   std::set<std::string> models, kinds;
   std::set<std::optional<std::uint64_t>> seeds;
@@ -31,7 +31,7 @@ std::string curve_name(const Row& row, const Differs& differs) {
   if (differs.seeds.size() > 1 && row.seed) parts.push_back(fmt::format("seed {}", *row.seed));
   if (!row.kind.empty() && (differs.kinds.size() > 1 || !row.layer)) parts.push_back(row.kind);
   if (row.layer) parts.push_back(fmt::format("layer {}", *row.layer));
-  return parts.empty() ? row.metric : fmt::format("{}", fmt::join(parts, " "));
+  return parts.empty() ? metric_info(row.metric).words : fmt::format("{}", fmt::join(parts, " "));
 }
 
 Figure epochs_figure(const std::string& metric, const Rows& rows, std::size_t number) {
