@@ -1,15 +1,16 @@
 #include "io/atomic_file.h"
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <limits>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 
 #include "base/dcheck.h"
 #include "base/errors.h"
+#include "base/parse_number.h"
 #include "io/file_error.h"
 
 namespace rankfall {
@@ -40,11 +42,7 @@ Destination follow_links(const fs::path& target) {
     if (!fs::is_symlink(fs::symlink_status(path, none))) return {.path = path, .descriptor = {}};
     if (fs::canonical(path.has_parent_path() ? path.parent_path() : ".", none) == own_descriptors) {
       const std::string name = path.filename().string();
-      int descriptor = -1;
-      const auto parsed = std::from_chars(name.data(), name.data() + name.size(), descriptor);
-      if (parsed.ec == std::errc() && parsed.ptr == name.data() + name.size()) {
-        return {.path = path, .descriptor = descriptor};
-      }
+      if (const auto descriptor = parse_number<int>(name)) return {.path = path, .descriptor = *descriptor};
     }
     std::error_code error;
     const fs::path next = fs::read_symlink(path, error);
@@ -72,12 +70,27 @@ fs::path temporary_name(const fs::path& target) {
   return target.parent_path() / fmt::format(".{}.{}.tmp", shortened(target.filename().string()), random_suffix());
 }
 
+// Whether `name` is temporary_name of a file called `target`.
+bool is_temporary_name(std::string_view name, const std::string& target) {
+  constexpr std::string_view kEnd = ".tmp";
+  constexpr std::size_t kSuffix = 16;
+  const std::string begin = fmt::format(".{}.", shortened(target));
+  if (name.size() != begin.size() + kSuffix + kEnd.size() || !name.starts_with(begin) || !name.ends_with(kEnd))
+    return false;
+  return name.substr(begin.size(), kSuffix).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// Gives a nameless file this name, if nobody has it.
+bool link_nameless(int fd, const fs::path& path) {
+  const std::string nameless = fmt::format("/proc/self/fd/{}", fd);
+  return ::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
 // Gives a nameless file a name nobody else has; empty, with errno set, if that fails.
 fs::path link_temporary(int fd, const fs::path& target) {
-  const std::string nameless = fmt::format("/proc/self/fd/{}", fd);
   for (int i = 0; i < kAttempts; ++i) {
     fs::path path = temporary_name(target);
-    if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) return path;
+    if (link_nameless(fd, path)) return path;
     if (errno != EEXIST && errno != EINTR) return {};
   }
   return {};
@@ -212,12 +225,17 @@ void AtomicFile::commit() {
     return;
   }
   if (retry_if_interrupted([&] { return ::fsync(fd_); }) != 0) throw file_error(target_, "cannot be written", errno);
-  if (temporary_.empty()) {
+  // A new file takes its name at once. A file can be replaced only by one that has a name: whoever is killed between
+  // the two calls leaves that name behind.
+  const bool in_place = temporary_.empty() && link_nameless(fd_, resolved_);
+  if (!in_place && temporary_.empty()) {
     temporary_ = link_temporary(fd_, resolved_);
     if (temporary_.empty()) throw file_error(target_, "cannot be given its name", errno);
   }
   if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) throw file_error(target_, "cannot be written", errno);
-  if (::rename(temporary_.c_str(), resolved_.c_str()) != 0) throw file_error(target_, "cannot be replaced", errno);
+  if (!in_place && ::rename(temporary_.c_str(), resolved_.c_str()) != 0) {
+    throw file_error(target_, "cannot be replaced", errno);
+  }
   temporary_.clear();
   sync_folder(resolved_);
 }
@@ -228,6 +246,16 @@ const fs::path& without_link(const fs::path& file) {
   fs::remove(file, error);
   if (error) throw file_error(file, "cannot be replaced", error.value());
   return file;
+}
+
+void remove_leftovers(const fs::path& target) {
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  std::error_code error;
+  std::vector<fs::path> leftovers;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (is_temporary_name(it->path().filename().string(), target.filename().string())) leftovers.push_back(it->path());
+  }
+  for (const fs::path& leftover : leftovers) fs::remove(leftover, error);
 }
 
 void write_file_atomically(const fs::path& target, std::string_view text) {

@@ -9,11 +9,12 @@
 namespace rankfall {
 
 // A file that appears complete or not at all: it is written without a name in the target's folder and takes the
-// target's name on commit(); without commit() it is gone, however the process ends. (On file systems that have no
-// nameless files it is written under an unpredictable name, which a killed process leaves behind.) A target that is a
-// symbolic link stays one: what it points to is replaced. A target that exists keeps its permissions; a new one gets
-// 0666 & ~umask. A target that is no regular file (/dev/stdout, a terminal, a fifo) is written to directly, and so are
-// the descriptors of this process
+// target's name on commit(); without commit() it is gone. A process that is killed leaves nothing behind, except
+// between the two system calls that replace an existing target, and on file systems that have no nameless files: there
+// a file with an unpredictable name may remain, which remove_leftovers() finds. A target that is a symbolic link stays
+// one: what it points to is replaced. A target that exists keeps its permissions; a new one gets 0666 & ~umask. A
+// target that is no regular file (/dev/stdout, a terminal, a fifo) is written to directly, and so are the descriptors
+// of this process
 // (/dev/fd/N): these receive what was written even without commit(). Errors (Error, kInput) carry the system's reason.
 // Not thread-safe, except write_at.
 class AtomicFile {
@@ -48,6 +49,10 @@ class AtomicFile {
 // The same path; a symbolic link that stands there is removed. For files in folders that a command keeps, which may
 // come from a stranger: what is written stays inside them.
 const std::filesystem::path& without_link(const std::filesystem::path& file);
+
+// Removes what killed processes left beside `target` while they wrote it. Only for folders that this process has
+// locked: another writer's file would go too. What cannot be removed stays.
+void remove_leftovers(const std::filesystem::path& target);
 
 // AtomicFile, write, commit.
 void write_file_atomically(const std::filesystem::path& target, std::string_view text);

@@ -1,19 +1,16 @@
 #include "reproduce/reproduce.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <set>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "base/errors.h"
 #include "base/mapped.h"
 #include "io/atomic_file.h"
+#include "io/directory_lock.h"
 #include "reproduce/parts.h"
 #include "result/manifest.h"
 #include "studies/published/published.h"
@@ -34,25 +31,6 @@ void make_directory(const fs::path& directory) {
   if (error) throw input_error("{}: {}", directory.string(), error.message());
 }
 
-// The lock of a directory: one reproduction in it at a time. It goes with the process, too.
-class Lock {
- public:
-  explicit Lock(const fs::path& directory) : fd_(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-      close(fd_);
-      throw usage_error("{}: another reproduction is running in this directory", directory.parent_path().string());
-    }
-  }
-  ~Lock() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  int fd_;
-};
-
 class Reproducer {
  public:
   explicit Reproducer(const ReproduceOptions& options)
@@ -60,7 +38,13 @@ class Reproducer {
 
   Reproduction run() {
     make_directory(results_);
-    const Lock lock(results_);
+    const DirectoryLock lock(results_);
+    if (lock.held_by_another()) {
+      throw usage_error("{}: another reproduction is running in this directory", options_.directory.string());
+    }
+    for (const Part& part : parts_) {
+      for (const char* end : {".csv", ".json", ".manifest.json"}) remove_leftovers(results_ / (part.name + end));
+    }
     compute_missing();
     const auto results = collect();
     return {results.front().result, write_page(results), broken_claims(results)};

@@ -1,18 +1,12 @@
 #include "train/training_files.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
-#include <chrono>
 #include <cmath>
-#include <thread>
 
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include "base/errors.h"
+#include "base/parse_number.h"
 #include "io/atomic_file.h"
 #include "io/dtype.h"
 #include "io/json_file.h"
@@ -85,23 +79,10 @@ class SetWriter {
 };
 
 Index index_of(const std::map<std::string, std::string>& metadata, const std::string& key, std::string_view where) {
-  Index value = -1;
-  if (const auto found = metadata.find(key); found != metadata.end()) {
-    const std::string& text = found->second;
-    const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (end.ec != std::errc() || end.ptr != text.data() + text.size()) value = -1;
-  }
+  const auto found = metadata.find(key);
+  const Index value = found == metadata.end() ? -1 : parse_number<Index>(found->second).value_or(-1);
   if (value < 0) throw input_error("{}: no number '{}' in its description", where, key);
   return value;
-}
-
-// False if another process has the lock, and a second later still. One that was killed may take a moment to go.
-bool lock_soon(int fd) {
-  for (int i = 0; flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; ++i) {
-    if (i == 20) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return true;
 }
 
 }  // namespace
@@ -110,16 +91,13 @@ TrainingFiles::TrainingFiles(std::filesystem::path directory) : directory_(std::
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   if (error) throw input_error("{}: cannot make this directory: {}", directory_.string(), error.message());
-  // A lock on the directory itself: nothing is left behind, however the process ends.
-  lock_ = open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (lock_ >= 0 && !lock_soon(lock_)) {
-    close(lock_);
+  lock_.emplace(directory_);
+  if (lock_->held_by_another()) {
     throw usage_error("{}: another training is writing to this directory", directory_.string());
   }
-}
-
-TrainingFiles::~TrainingFiles() {
-  if (lock_ >= 0) close(lock_);
+  for (const char* name : {kSettings, kState, "config.json", "model.safetensors", "task.safetensors", "history.json"}) {
+    remove_leftovers(directory_ / name);
+  }
 }
 
 std::optional<TrainSettings> TrainingFiles::settings() const {

@@ -51,6 +51,19 @@ TEST(AtomicFile, WithoutCommitNothingHappened) {
   EXPECT_EQ(dir.n_files(), 1U);
 }
 
+TEST(AtomicFile, LeftoversOfOneTargetAreRemoved) {
+  const TempDir dir;
+  const fs::path path = dir.file("out", "kept");
+  dir.file(".out.0123456789abcdef.tmp", "of a killed process");
+  const std::array kept{".out.0123456789abcdeg.tmp", ".out.0123.tmp", ".other.0123456789abcdef.tmp",
+                        "out.0123456789abcdef.tmp"};
+  for (const char* name : kept) dir.file(name, "kept");
+  remove_leftovers(path);
+  EXPECT_EQ(dir.n_files(), 1 + kept.size());
+  EXPECT_FALSE(fs::exists(dir.path() / ".out.0123456789abcdef.tmp"));
+  remove_leftovers(dir.path() / "missing" / "out");  // a folder that is not there has none
+}
+
 TEST(AtomicFile, ReadersSeeTheOldOrTheNewFile) {
   const TempDir dir;
   const fs::path path = dir.file("out", "before");
