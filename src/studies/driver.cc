@@ -62,7 +62,7 @@ std::vector<OpenedModel> open_all(const Study& study, std::span<const std::strin
   for (const std::string& spec : models) {
     if (std::ranges::count(models, spec) > 1) throw usage_error("model '{}' is given twice", spec);
     const auto check = [&](const Model& model, const InputSize& size) {
-      if (n_seeds > 1 && !model.drawn && input.input.from_file()) {
+      if (n_seeds > 1 && !model.drawn && input.input.is_given()) {
         throw usage_error("{} seeds, but neither the weights of {} nor its inputs are random", n_seeds, model.name);
       }
       check_study(study, model, size);
@@ -90,7 +90,7 @@ OpenedModel open_with_inputs(const std::string& spec, std::uint64_t seed, const 
                              const std::function<void(const Model& model, const InputSize& size)>& check) {
   OpenedModel opened{open_model(spec, seed, options), {}};
   const Model& model = opened.model;
-  if (!input.from_file()) check(model, random_size(model.network, input));
+  if (!input.is_given()) check(model, random_size(model.network, input));
   opened.inputs = open_inputs(model.network, input_for(model, input), seed);
   check(model, size_of(opened.inputs.samples));
   return opened;
@@ -121,7 +121,7 @@ Result run_study(const Study& study, std::span<const std::string> models, const 
   if (study.begin) study.begin(result);
 
   const Index n_seeds = input.n_seeds.value_or(1);
-  const bool random = !input.input.from_file();
+  const bool random = !input.input.is_given();
   const double n_runs = static_cast<double>(models.size() * study.variants.size()) * static_cast<double>(n_seeds);
   double n_done = 0;
   for (OpenedModel& next : opened) {

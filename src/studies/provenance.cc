@@ -33,7 +33,7 @@ void add_numbers(Manifest& manifest, std::string_view key, const std::vector<std
 }  // namespace
 
 std::vector<std::string> notes_on_input(const Model& model, const InputOptions& input) {
-  if (model.drawn || input.from_file()) return {};
+  if (model.drawn || input.is_given()) return {};
   constexpr std::string_view kHow = "--text FILE, one sample per line, or --ids FILE";  // a command line
   return {
       fmt::format("{}: trained weights, but random inputs, on which it was not trained; for the model as it is used "
@@ -49,7 +49,7 @@ void Provenance::add(const Model& model, const InputOptions& input, const std::s
   inputs_.push_back(input_source);
   samples_.push_back(std::to_string(size.n_samples));
   tokens_.push_back(tokens_text(size));
-  random_ = !input.from_file();
+  random_ = !input.is_given();
   add_notes(model.notes);
   add_notes(notes_on_input(model, input));
 }

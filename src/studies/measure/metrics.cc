@@ -143,10 +143,16 @@ bool rows_differ_by_tokens_only(const Attention& attention) {
 std::span<const Metric> all_metrics() { return kMetrics; }
 
 std::vector<std::size_t> select_metrics(const std::vector<std::string>& asked) {
-  std::set<std::size_t> chosen;
+  const std::vector<std::size_t> named = named_metrics(asked);
+  std::set<std::size_t> chosen(named.begin(), named.end());
   for (std::size_t i = 0; i < kMetrics.size(); ++i) {
     if (kMetrics[i].by_default) chosen.insert(i);
   }
+  return {chosen.begin(), chosen.end()};
+}
+
+std::vector<std::size_t> named_metrics(const std::vector<std::string>& asked) {
+  std::set<std::size_t> chosen;
   for (const std::string& name : asked) {
     bool known = false;
     for (std::size_t i = 0; i < kMetrics.size(); ++i) {

@@ -42,6 +42,9 @@ std::span<const Metric> all_metrics();
 // Error(kUsage).
 std::vector<std::size_t> select_metrics(const std::vector<std::string>& asked);
 
+// The same without the default ones.
+std::vector<std::size_t> named_metrics(const std::vector<std::string>& asked);
+
 bool is_per_head(const Metric& metric);
 
 // Whether the rows of this attention differ only because their tokens do: no mask that differs between rows, no

@@ -240,7 +240,7 @@ InputOptions input_beside(const std::filesystem::path& directory, InputOptions o
     if (file->find("input_ids")) options.ids = path.string();
     if (file->find("pixel_values")) options.pixels = {path.string()};
     if (file->find("hidden_states")) options.hidden = path.string();
-    if (options.from_file()) return options;
+    if (options.is_given()) return options;
   }
   throw usage_error(
       "{}: has no input.safetensors; give the reference's input (InputOptions::ids, InputOptions::hidden or "
@@ -254,7 +254,7 @@ void compare_model(const std::string& spec, const ParityOptions& options, Result
   const std::string reference =
       options.reference.empty() ? (std::filesystem::path(spec) / "expected.safetensors").string() : options.reference;
   const auto file = SafetensorsFile::open(reference);
-  InputOptions input_options = options.input.from_file() ? options.input : input_beside(spec, options.input);
+  InputOptions input_options = options.input.is_given() ? options.input : input_beside(spec, options.input);
   const auto variants = variants_in(*file);
   const TensorInfo& first = file->at(variants[0].first + std::string(kHidden));
   if (first.shape.size() != 4 || first.shape[1] < 1) {

@@ -178,7 +178,7 @@ void check_comparable(std::span<const std::string> models, const MeasureOptions&
   if (!known) throw usage_error("nothing to compare; expected bert-base@init, albert-base@init or xlnet-base@init");
   if (options.n_seeds < 3)
     throw usage_error("expected MeasureOptions::n_seeds 3 or more: the deviation over seeds is the unit of comparison");
-  if (options.input.from_file() || options.input.n_tokens.value_or(128) != 128 ||
+  if (options.input.is_given() || options.input.n_tokens.value_or(128) != 128 ||
       options.input.n_samples.value_or(32) != 32) {
     throw usage_error("the published samples are 32 of 128 tokens");
   }

@@ -34,7 +34,7 @@ std::string special_words(const Tokenizer& tokenizer) {
 }  // namespace
 
 Result tokens(const std::filesystem::path& directory, const InputOptions& options) {
-  if (options.text.empty()) throw usage_error("no text (InputOptions::text)");
+  if (!options.is_text()) throw usage_error("no text (InputOptions::text)");
   const auto tokenizer = Tokenizer::open(directory, options.special_tokens);
   TextSource source(options);
   Result result{"tokens", base_manifest(), {}};
