@@ -21,8 +21,9 @@ void bind_tokens(CLI::App& sub) {
   auto command = std::make_shared<TokensCommand>();
   sub.footer("Example:\n  echo 'Attention is not all you need' | rankfall tokens path/to/bert-base-uncased --text -");
   sub.add_option("MODEL", command->directory, "directory with config.json and the tokenizer's files")->required();
+  take_given_input(command->input);
   auto* text = sub.add_option("--text", command->input.text, "UTF-8 text, one sample per line (- for standard input)");
-  text->type_name("FILE")->required()->group("Input");
+  text->type_name("FILE")->required(command->input.texts.empty())->group("Input");
   sub.add_flag("--paragraphs", command->input.paragraphs, "one sample per paragraph instead of per line")
       ->group("Input");
   sub.add_option("--field", command->input.field, "lines are JSON objects that have the text in the field NAME")

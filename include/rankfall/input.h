@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,8 @@
 #include <rankfall/index.h>
 
 namespace rankfall {
+
+struct Sample;
 
 using TokenIds = std::vector<std::int32_t>;
 
@@ -19,8 +22,8 @@ enum class TokenLaw { kUniform, kZipf };
 // own. kBos: only the token that begins a text, in front.
 enum class SpecialTokens { kAsStored, kNone, kBos };
 
-// Where samples come from: a text, one of the files of numbers (safetensors, npy or JSON: docs/formats.md), images, or
-// random numbers.
+// Where samples come from: a text, one of the files of numbers (safetensors, npy or JSON: docs/formats.md), images,
+// what the calling program has in memory, or random numbers.
 struct InputOptions {
   // Unset: all samples of a file of numbers, 32 of a text or random ones.
   std::optional<Index> n_samples;
@@ -44,10 +47,16 @@ struct InputOptions {
   // as preprocessor_config.json in the directory `tokenizer` says.
   std::vector<std::string> pixels;
 
+  // In memory instead of a file: texts, one sample each; or samples, which must fit every model they are for.
+  std::vector<std::string> texts;
+  std::shared_ptr<const std::vector<Sample>> samples;
+
   bool ignore_unused = false;  // OpenOptions::ignore_unused, of the models that the input is for
 
-  bool from_file() const {
-    return !text.empty() || !ids.empty() || !features.empty() || !hidden.empty() || !pixels.empty();
+  bool is_text() const { return !text.empty() || !texts.empty(); }
+  // Not random.
+  bool is_given() const {
+    return is_text() || !ids.empty() || !features.empty() || !hidden.empty() || !pixels.empty() || samples;
   }
 };
 

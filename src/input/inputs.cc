@@ -201,6 +201,30 @@ void drop_unused_segments(const Network& network, Inputs& inputs, const std::str
   }
 }
 
+void note_missing(const InputOptions& options, const std::string& where, Inputs& inputs) {
+  const auto n_present = std::ssize(inputs.samples);
+  if (options.n_samples && *options.n_samples > n_present) {
+    inputs.notes.push_back(
+        fmt::format("{}: {} requested samples, only {} found", where, *options.n_samples, n_present));
+  }
+}
+
+Inputs given_inputs(const Network& network, const InputOptions& options) {
+  Inputs inputs;
+  inputs.source = "the given samples";
+  const std::vector<Sample>& samples = *options.samples;
+  take_samples({samples.size(), [&](std::size_t i) { return samples[i]; }}, options, inputs.source, inputs);
+  drop_unused_segments(network, inputs, inputs.source);
+  if (const auto* patches = std::get_if<PatchInput>(&network.input.source)) {
+    for (Sample& sample : inputs.samples) {
+      if (auto* pixels = std::get_if<Pixels>(&sample.content)) pixels->n_tokens = patches->n_tokens();
+    }
+  }
+  check_each(network, inputs.samples, inputs.source);
+  note_missing(options, inputs.source, inputs);
+  return inputs;
+}
+
 Inputs random_inputs(const Network& network, const InputOptions& options, std::uint64_t seed) {
   const InputSize size = random_size(network, options);
   const bool tokens = std::holds_alternative<TokenInput>(network.input.source);
@@ -245,13 +269,15 @@ std::string tokens_text(const InputSize& size) {
 
 Inputs open_inputs(const Network& network, const InputOptions& options, std::uint64_t seed) {
   if (options.n_samples.value_or(1) < 1) throw usage_error("{} samples; expected at least 1", *options.n_samples);
-  if (!options.from_file()) return random_inputs(network, options, seed);
-  const int n_kinds = int{!options.text.empty()} + int{!options.ids.empty()} + int{!options.features.empty()} +
-                      int{!options.hidden.empty()} + int{!options.pixels.empty()};
+  if (!options.is_given()) return random_inputs(network, options, seed);
+  const int n_kinds = int{!options.text.empty()} + int{!options.texts.empty()} + int{!options.ids.empty()} +
+                      int{!options.features.empty()} + int{!options.hidden.empty()} + int{!options.pixels.empty()} +
+                      int{options.samples != nullptr};
   if (n_kinds > 1) {
     throw usage_error("more than one of text, ids, features, hidden states and pixels; expected one kind of input");
   }
-  if (!options.text.empty()) return text_inputs(network, options);
+  if (options.is_text()) return text_inputs(network, options);
+  if (options.samples) return given_inputs(network, options);
   if (!options.pixels.empty() && is_image(options.pixels[0])) return image_inputs(network, options);
   if (options.pixels.size() > 1) {
     throw input_error("{}: is no PNG or JPEG image; of pixel tensors one file is read", options.pixels[0]);
@@ -273,11 +299,7 @@ Inputs open_inputs(const Network& network, const InputOptions& options, std::uin
   }
   drop_unused_segments(network, inputs, file.where());
   check_each(network, inputs.samples, file.where());
-  const auto n_present = std::ssize(inputs.samples);
-  if (options.n_samples && *options.n_samples > n_present) {
-    inputs.notes.push_back(
-        fmt::format("{}: {} requested samples, only {} found", file.where(), *options.n_samples, n_present));
-  }
+  note_missing(options, file.where(), inputs);
   return inputs;
 }
 

@@ -41,6 +41,15 @@ TextSource::TextSource(const InputOptions& options) : paragraphs_(options.paragr
   if (paragraphs_ && !field_.empty()) {
     throw usage_error("InputOptions::paragraphs and InputOptions::field: JSON lines have no paragraphs");
   }
+  if (!options.texts.empty()) {
+    if (paragraphs_ || !field_.empty()) {
+      throw usage_error(
+          "InputOptions::paragraphs and InputOptions::field are about a file; each given text is a sample");
+    }
+    where_ = "the given texts";
+    texts_ = options.texts;
+    return;
+  }
   if (options.text == "-") {
     where_ = "standard input";
     rest_ = standard_input();
@@ -88,6 +97,12 @@ std::string_view shortened(std::string_view text, std::size_t n) {
 }
 
 std::optional<TextSource::Item> TextSource::next() {
+  while (line_ < texts_.size()) {
+    const std::string& text = texts_[line_++];
+    if (is_blank(text)) continue;
+    ++n_items_;
+    return Item{text, line_};
+  }
   std::string block;
   std::size_t first = 0;
   while (!rest_.empty()) {

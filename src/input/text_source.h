@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "io/file_limits.h"
 #include <rankfall/sample.h>
@@ -15,7 +16,8 @@ namespace rankfall {
 // are passed over.
 class TextSource {
  public:
-  // Opens InputOptions::text. Throws Error (kInput) when it cannot be read, is empty, or is not UTF-8 but UTF-16.
+  // Opens InputOptions::text, or goes through InputOptions::texts. Throws Error (kInput) when it cannot be read, is
+  // empty, or is not UTF-8 but UTF-16.
   explicit TextSource(const InputOptions& options);
 
   struct Item {
@@ -36,7 +38,8 @@ class TextSource {
   std::string field_;
   std::shared_ptr<const void> keep_;
   std::string_view rest_;
-  std::size_t line_ = 0;  // number of the line that was read last
+  std::vector<std::string> texts_;  // instead of a file
+  std::size_t line_ = 0;            // number of the line that was read last
   std::size_t n_items_ = 0;
 };
 

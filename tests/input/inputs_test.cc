@@ -90,6 +90,23 @@ TEST(Inputs, OnlyTheSamplesThatAreWanted) {
   EXPECT_THAT(open_inputs(tokens(), options, 0).samples, SizeIs(2));
 }
 
+TEST(Inputs, SamplesInMemory) {
+  const Network network = open_model("san:layers=1,heads=1,dim=4,vocab=9", 0).network;
+  InputOptions options;
+  options.samples = std::make_shared<const std::vector<Sample>>(
+      std::vector<Sample>{{TokenIds{1, 2, 3}}, {TokenIds{4}}, {TokenIds{5, 6, 7, 8}}});
+  EXPECT_EQ(open_inputs(network, options, 0).samples.size(), 3U);
+  options.n_tokens = 3;
+  const Inputs cut = open_inputs(network, options, 0);
+  ASSERT_EQ(cut.samples.size(), 2U);
+  EXPECT_EQ(std::get<TokenIds>(cut.samples[1].content), (TokenIds{5, 6, 7}));
+  EXPECT_EQ(cut.source, "the given samples");
+  options.samples = std::make_shared<const std::vector<Sample>>(std::vector<Sample>{{TokenIds{1, 9, 3}}});
+  EXPECT_THROW(open_inputs(network, options, 0), Error);  // beyond the vocabulary
+  options.texts = {"and a text"};
+  EXPECT_THROW(open_inputs(network, options, 0), Error);
+}
+
 TEST(Inputs, MasksAndSegments) {
   const TempDir dir;
   InputOptions options;

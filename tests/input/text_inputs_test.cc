@@ -55,6 +55,18 @@ TEST(TextSource, LinesBlocksAndJson) {
               HasSubstr("UTF-16"));
 }
 
+TEST(TextSource, TextsInMemory) {
+  InputOptions options;
+  options.texts = {"one\ntwo", " ", "three"};
+  TextSource source(options);
+  std::vector<std::string> out;
+  while (const auto item = source.next()) out.push_back(std::to_string(item->line) + ":" + item->text);
+  EXPECT_THAT(out, ElementsAre("1:one\ntwo", "3:three"));
+  EXPECT_EQ(source.where(), "the given texts");
+  options.paragraphs = true;
+  EXPECT_THROW(TextSource{options}, Error);
+}
+
 InputOptions options_for(const TempDir& dir, const std::string& text, Index n_tokens) {
   InputOptions options;
   options.text = dir.file("text", text);
