@@ -324,4 +324,11 @@ struct Network {
   std::vector<TensorSpec> tensors;
 };
 
+// A sub-layer in one line: "y = LayerNorm(x + attention(x))".
+RANKFALL_API std::string formula(const SubLayer& layer);
+
+// The whole network for people: sizes, input, every sub-layer by its formula with what it is made of; blocks that are
+// alike are described once. Several lines, without an end of the last one.
+RANKFALL_API std::string describe(const Network& network);
+
 }  // namespace rankfall
