@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <span>
+#include <thread>
 
 #include "engine/layer_loader.h"
 #include "engine/step.h"
@@ -36,15 +38,33 @@ void run(const Network& network, const WeightSource& source, std::span<typename 
     each([&](D& d, typename D::State& x) { d.hidden(state, x); });
   };
 
+  // Between samples, too: a sub-layer of many samples takes minutes, and whoever ends the job does not want to wait.
+  const auto caller = std::this_thread::get_id();
+  std::atomic<Index> n_through{0};
+  std::atomic<bool> stopped{false};
+  const auto report = [&](const SubLayer& layer) {
+    const double share = static_cast<double>(++n_through) / static_cast<double>(n_samples);
+    if (!options.progress || std::this_thread::get_id() != caller) return;
+    try {
+      options.progress(done + share * flops_of(layer, max_tokens), total, "forward pass");
+    } catch (...) {
+      stopped = true;
+      throw;
+    }
+  };
+
   finished(0);
   Index block = 0;
   for (Index l = 0; l < std::ssize(network.layers); ++l) {
     const auto& loaded = loader.load(l);
     for (; block < loaded.layer->block; ++block) finished(block + 1);
+    n_through = 0;
     each([&](D& d, typename D::State& x) {
+      if (stopped) return;
       d.enter(loaded);
       x = step(d, *loaded.layer, std::move(x));
       if constexpr (requires { d.leave(); }) d.leave();
+      report(*loaded.layer);
     });
     source.check();
     done += flops_of(*loaded.layer, max_tokens);
