@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/host.h"
 #include "cli/usage_errors.h"
 #include <rankfall/error.h>
 #include <rankfall/process.h>
@@ -101,6 +102,13 @@ void add_threads_option(CLI::App& app) {
       ->default_str("all cores");
 }
 
+void take_given_input(InputOptions& options) {
+  const Host* caller = host();
+  if (caller == nullptr) return;
+  options.texts = caller->input.texts;
+  options.samples = caller->input.samples;
+}
+
 CLI::Option* add_special_tokens_option(CLI::App& app, InputOptions& options) {
   return app
       .add_option_function<std::string>(
@@ -119,26 +127,27 @@ CLI::Option* add_special_tokens_option(CLI::App& app, InputOptions& options) {
 }
 
 void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text) {
-  app.add_flag("--paragraphs", options.paragraphs, "with --text: one sample per paragraph instead of per line")
-      ->needs(text)
-      ->group("Input");
-  app.add_option("--field", options.field, "with --text: lines are JSON objects that have the text in the field NAME")
-      ->type_name("NAME")
-      ->needs(text)
-      ->group("Input");
-  app.add_flag(
-         "--pad", options.pad,
-         "with --text: pad shorter texts to --tokens (or to the longest) instead of skipping them; padding is masked")
-      ->needs(text)
-      ->group("Input");
+  const std::array with_text = {
+      app.add_flag("--paragraphs", options.paragraphs, "with --text: one sample per paragraph instead of per line"),
+      app.add_option("--field", options.field,
+                     "with --text: lines are JSON objects that have the text in the field NAME")
+          ->type_name("NAME"),
+      app.add_flag(
+          "--pad", options.pad,
+          "with --text: pad shorter texts to --tokens (or to the longest) instead of skipping them; padding is masked"),
+      add_special_tokens_option(app, options)};
+  for (CLI::Option* option : with_text) {
+    option->group("Input");
+    if (options.texts.empty()) option->needs(text);
+  }
   app.add_option("--tokenizer", options.tokenizer,
                  "directory with the tokenizer, or with the image preprocessing (default: the model's own)")
       ->type_name("DIR")
       ->group("Input");
-  add_special_tokens_option(app, options)->needs(text);
 }
 
 void add_input_options(CLI::App& app, InputOptions& options) {
+  take_given_input(options);
   auto* text = app.add_option("--text", options.text, "UTF-8 text, one sample per line (- for standard input)");
   auto* ids = app.add_option("--ids", options.ids, "token ids (input_ids) in safetensors, npy or JSON");
   auto* features =

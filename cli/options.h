@@ -41,6 +41,9 @@ void add_threads_option(CLI::App& app);
 // --random-tokens.
 void add_input_options(CLI::App& app, InputOptions& options);
 
+// What the program that calls the command has in memory (host.h).
+void take_given_input(InputOptions& options);
+
 // Those of them that go with --text.
 CLI::Option* add_special_tokens_option(CLI::App& app, InputOptions& options);
 void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text);

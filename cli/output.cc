@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/host.h"
 #include "cli/streams.h"
 #include "cli/terminal.h"
 #include "cli/usage_errors.h"
@@ -183,6 +184,10 @@ void print_notes(const std::vector<std::string>& notes) {
 
 void write_result(const Result& result, const OutputOptions& options, TableOptions table) {
   check_mapped_files();
+  if (const Host* caller = host()) {
+    caller->take(result, table);
+    return;
+  }
   for (const auto& [key, value] : result.manifest.entries) {
     if (key == "notes") print_notes(std::get<std::vector<std::string>>(value));
   }

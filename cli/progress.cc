@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/host.h"
 #include "cli/streams.h"
 #include "cli/terminal.h"
 
@@ -83,6 +84,7 @@ ProgressLine::ProgressLine(bool quiet)
 }
 
 Progress ProgressLine::callback() {
+  if (const Host* caller = host()) return caller->progress;
   if (quiet_) return {};
   return [this](double done, double total, std::string_view what) { update(done, total, what); };
 }

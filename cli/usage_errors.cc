@@ -106,6 +106,10 @@ std::string unknown_command(const CLI::App& app, const std::string& word) {
   return fmt::format("unknown command '{}'{}", word, did_you_mean(word, names));
 }
 
+std::string parse_reason(const CLI::App& app, const CLI::ParseError& error) {
+  return reason(app, chosen_command(app), error);
+}
+
 std::string parse_failure(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = chosen_command(app);
   return fmt::format("{}\nTry '{}{} --help'.", reason(app, command, error), app.get_name(),

@@ -16,6 +16,9 @@ namespace rankfall::cli {
 // known one; then where to find help. Nothing of the parser's own types.
 std::string parse_failure(const CLI::App& app, const CLI::ParseError& error);
 
+// The same without where to find help.
+std::string parse_reason(const CLI::App& app, const CLI::ParseError& error);
+
 // "unknown command 'mesure'; did you mean 'measure'?"
 std::string unknown_command(const CLI::App& app, const std::string& word);
 

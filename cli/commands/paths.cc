@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/host.h"
 #include "cli/progress.h"
 #include "cli/streams.h"
 #include "cli/study.h"
@@ -35,6 +36,14 @@ void run_list(const PathsCommand& command) {
   const OutputOptions& output = command.study.output;
   ProgressLine progress(output.quiet || output.file.empty() || output.file == "-");
   options.progress = progress.callback();
+  if (const Host* caller = host()) {
+    Result result;
+    list_paths(
+        command.study.models[0], options, [&](const Result& head) { result = head; },
+        [&](const Row& row) { result.rows.push_back(row); });
+    caller->take(result, {});
+    return;
+  }
   std::unique_ptr<ResultStream> stream;
   list_paths(
       command.study.models[0], options,
@@ -77,7 +86,7 @@ void run(PathsCommand& command) {
   }
   options.lengths = command.lengths || !other;
   // A chosen output token is looked at in the first sample, unless a number or a file of samples is given.
-  if (options.input.n_samples || options.input.from_file()) options.n_to_samples = std::numeric_limits<Index>::max();
+  if (options.input.n_samples || options.input.is_given()) options.n_to_samples = std::numeric_limits<Index>::max();
   const bool sums = options.lengths || options.interference || options.origins_by_block;
   StudyCommand study{"paths",
                      options.variants,

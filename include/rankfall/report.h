@@ -44,6 +44,10 @@ struct TableOptions {
 // residuals, and a plain table of what has no layer. Names are made harmless for a terminal.
 RANKFALL_API std::string to_table(const Result& result, const TableOptions& options = {});
 
+// What was found, in one to three sentences made from the numbers: those that a table begins with. With names as they
+// came.
+RANKFALL_API std::vector<std::string> answers(const Result& result, const TableOptions& options = {});
+
 // A list for people: names with explanations beside them, wrapped to the width; a line without an explanation is a
 // heading. Without Unicode the signs of formulas are spelled out. For text of our own, not for names from outside.
 struct ExplainedName {

@@ -17,4 +17,11 @@ std::string to_table(const Result& result, const TableOptions& options) {
   return terminal_text(view, options);
 }
 
+std::vector<std::string> answers(const Result& result, const TableOptions& options) {
+  const View view = view_of(result, {.metrics = options.metrics, .compares = false});
+  std::vector<std::string> out;
+  for (const Answer& answer : view.answers) out.push_back(answer.answer);
+  return out;
+}
+
 }  // namespace rankfall
