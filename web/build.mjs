@@ -1,4 +1,4 @@
-// node build.mjs OUT_DIR: bundles the page's script into OUT_DIR/page.js.
+// node build.mjs OUT_DIR: bundles the page's script into OUT_DIR/page.js, and that of charts in notebooks into OUT_DIR/notebook.js.
 import { build } from "esbuild";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,9 +21,9 @@ export function escapeForScript(code) {
   return code.replaceAll(/<(?=\/script)/gi, "\\x3c").replaceAll("<!--", "\\x3c!--");
 }
 
-export async function bundle() {
+export async function bundle(entry = "main") {
   const result = await build({
-    entryPoints: [fileURLToPath(new URL("src/main.ts", import.meta.url))],
+    entryPoints: [fileURLToPath(new URL(`src/${entry}.ts`, import.meta.url))],
     bundle: true,
     plugins: [vegaAsBundled],
     write: false,
@@ -45,4 +45,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   }
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, "page.js"), await bundle());
+  await writeFile(join(directory, "notebook.js"), await bundle("notebook"));
 }

@@ -12,7 +12,7 @@ function withoutAria(marks: Mark[]): Mark[] {
 // What has dashes is shown as a piece of line: dashes around a small symbol are a smudge.
 function withLine(legend: Legend): Legend {
   if (legend.strokeDash === undefined) return legend;
-  const { fill, shape: _, encode, ...rest } = legend;
+  const { fill, shape: _shape, size: _width, encode, ...rest } = legend;
   const stroke = legend.stroke ?? fill;
   return {
     ...rest,

@@ -94,7 +94,6 @@ Json dash_of(const std::vector<DrawnSeries>& series, const std::string& title) {
 // A curve that another one covers is wider, so that it is seen beneath it.
 Json width_of(const std::vector<DrawnSeries>& series, const std::string& title) {
   Json out = by_series(series, title, [](const DrawnSeries& one) { return one.width; });
-  out["legend"] = nullptr;
   out["scale"]["type"] = "ordinal";  // otherwise sizes are spread evenly between the first and the last
   return out;
 }
