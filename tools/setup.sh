@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What ./run and ./test need before they can work, as functions to be sourced:
 #
-#   rankfall_packages run|test     installs the missing Debian packages; a local query when none is missing. Where that
+#   rankfall_packages run|python|test   installs the missing Debian packages; a local query when none is missing. Where that
 #                                  takes sudo it lists them and asks first, unless RANKFALL_YES=1 (./run --yes)
 #   rankfall_build PRESET [-D...] [-- TARGET...]   configures build/PRESET once and builds; one caller at a time
 #
@@ -18,7 +18,13 @@ rankfall_tools_test=(clang++:clang ld.lld:lld clang-format:clang-format clang-ti
 # Libraries: found by package name.
 rankfall_libraries_run=(libeigen3-dev libopenblas-pthread-dev libtbb-dev librandom123-dev libsleef-dev nlohmann-json3-dev
   libboost-dev libcli11-dev libfmt-dev libssl-dev libicu-dev libsentencepiece-dev libpng-dev libturbojpeg0-dev libtorch-dev)
-rankfall_libraries_test=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev)
+rankfall_libraries_python=(pybind11-dev python3-dev python3-numpy)
+rankfall_libraries_test=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev mypy python3-hypothesis python3-ipykernel
+  python3-nbclient python3-pandas python3-pip python3-pytest python3-torch python3-tqdm python3-venv)
+
+# The Python that Debian's packages are for; another one with RANKFALL_PYTHON_PROGRAM.
+rankfall_python=${RANKFALL_PYTHON_PROGRAM:-/usr/bin/python3}
+if [[ ! -x $rankfall_python ]]; then rankfall_python=$(command -v python3 || echo python3); fi
 
 rankfall_say() { printf '%s\n' "$*" >&2; }
 
@@ -116,6 +122,7 @@ rankfall_has_apt() { command -v apt-get > /dev/null && command -v dpkg-query > /
 rankfall_list() {
   rankfall_say "This is not a Debian system; rankfall needs, by their Debian names:"
   rankfall_say "  ${rankfall_tools_run[*]#*:} ${rankfall_libraries_run[*]}"
+  rankfall_say "its Python module: ${rankfall_libraries_python[*]}"
   rankfall_say "and its tests: ${rankfall_tools_test[*]#*:} ${rankfall_libraries_test[*]}"
 }
 
@@ -140,9 +147,10 @@ rankfall_clang_runtime_package() {
   fi
 }
 
-# rankfall_missing run|test: names of the packages that are not there, one a line. Touches no network.
+# rankfall_missing run|python|test: names of the packages that are not there, one a line. Touches no network.
 rankfall_missing() {
   local tools=("${rankfall_tools_run[@]}") libraries=("${rankfall_libraries_run[@]}") tool
+  if [[ $1 != run ]]; then libraries+=("${rankfall_libraries_python[@]}"); fi
   if [[ $1 == test ]]; then
     tools+=("${rankfall_tools_test[@]}")
     libraries+=("${rankfall_libraries_test[@]}")
@@ -278,6 +286,19 @@ rankfall_use_built() {
   if ninja -C "$dir" -n "$@" 2> /dev/null | grep -qF 'no work to do'; then return; fi
   rankfall_say "$dir cannot be written, and is not built from these sources; build it as its owner, or copy the tree"
   return 1
+}
+
+# rankfall_run_python DIRECTORY ARGUMENT...: the interpreter with the module of that build, and with the BLAS kernel that the
+# command would choose: it is fixed when OpenBLAS is loaded, often by NumPy.
+rankfall_run_python() {
+  local directory=$1 kernel
+  shift
+  export PYTHONPATH=$directory/python${PYTHONPATH:+:$PYTHONPATH}
+  if [[ -z ${OPENBLAS_CORETYPE:-} ]]; then
+    kernel=$("$rankfall_python" -W ignore -c 'from rankfall import _core; print(_core.blas_kernel()[1])' 2> /dev/null || true)
+    if [[ -n $kernel ]]; then export OPENBLAS_CORETYPE=$kernel; fi
+  fi
+  exec "$rankfall_python" "$@"
 }
 
 rankfall_build() {

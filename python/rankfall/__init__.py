@@ -1,0 +1,136 @@
+"""rankfall: how fast do token representations become identical with depth, and what prevents it?
+
+    import rankfall as rf
+    rf.measure("bert-base@init", variants=["full", "san"])
+
+Every study of the command is a function here (`measure`, `collapse`, `paths`, `bounds` ...), with the same options and
+the same numbers. `load` opens a model, `metrics` takes any array, `Monitor` watches a PyTorch module while it trains.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List
+
+from . import _core
+from .arrays import (
+    attention_entropy,
+    block_influence,
+    cosine,
+    effective_rank,
+    logit_range,
+    max_logit,
+    metrics,
+    relative_residual,
+    residual,
+    stable_rank,
+)
+from .errors import ClaimError, InputError, NumericalError, RankfallError, UsageError
+from .model import Branch, Forward, Model, Network, SubLayer, load
+from .monitor import Monitor, TrainerCallback
+from .options import options
+from .result import Result, read, report
+from . import studies
+from .studies import *
+
+__version__: str = _core.version
+
+
+def presets() -> List[str]:
+    """Names that take `@init`: the released models at random initialisation.
+
+    >>> "bert-base" in presets()
+    True
+    """
+    return list(_core.presets())
+
+
+def families() -> List[str]:
+    """The model families that are supported, by `model_type` of config.json.
+
+    >>> "gpt2" in families()
+    True
+    """
+    return list(_core.families())
+
+
+def attention_kinds() -> List[str]:
+    """Kinds of attention for `attention=` and `Model.with_attention`, with their keys."""
+    return list(_core.attention_kinds())
+
+
+def metric_info(name: str = "") -> Any:
+    """Words, formula and TeX of a metric; without a name, of all of them.
+
+    >>> metric_info("cosine.mean")["words"]
+    'mean cosine between two tokens'
+    """
+    if not name:
+        return list(_core.metric_infos())
+    info: Dict[str, Any] = _core.metric_info(name)
+    if info is None:
+        raise UsageError(f"unknown metric '{name}'; metric_info() lists them")
+    return info
+
+
+def set_threads(n: int) -> None:
+    """The number of threads; results do not depend on it."""
+    _core.set_threads(int(n))
+
+
+def threads() -> int:
+    """The number of threads in use."""
+    return int(_core.threads())
+
+
+def _warn_of_poor_blas() -> None:
+    name, better = _core.blas_kernel()
+    if better:
+        import warnings
+
+        warnings.warn(
+            f"OpenBLAS runs its kernel {name}, and this CPU would be several times faster with {better}. The kernel is"
+            f" fixed when OpenBLAS is loaded, here or by NumPy or torch before: set OPENBLAS_CORETYPE={better} in the"
+            " environment before Python starts",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+_warn_of_poor_blas()
+
+__all__ = [
+    "Branch",
+    "ClaimError",
+    "Forward",
+    "InputError",
+    "Model",
+    "Monitor",
+    "Network",
+    "NumericalError",
+    "RankfallError",
+    "Result",
+    "SubLayer",
+    "TrainerCallback",
+    "UsageError",
+    "attention_entropy",
+    "attention_kinds",
+    "block_influence",
+    "cosine",
+    "effective_rank",
+    "families",
+    "load",
+    "logit_range",
+    "max_logit",
+    "metric_info",
+    "metrics",
+    "options",
+    "presets",
+    "read",
+    "relative_residual",
+    "report",
+    "residual",
+    "set_threads",
+    "stable_rank",
+    "threads",
+]
+__all__ += studies.__all__

@@ -1,0 +1,275 @@
+"""Models: what they are made of, and their forward pass."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .errors import InputError, UsageError
+from .options import reporter
+
+__all__ = ["Branch", "Forward", "Model", "Network", "SubLayer", "load"]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """scale * norm_out(function(norm_in(x)))."""
+
+    function: str  # "attention", "mlp" or "elementwise"
+    norm_in: Optional[str]
+    norm_out: Optional[str]
+    scale: float
+    details: Mapping[str, Any]  # n_heads, d_head, causal, window ...; width and gated of an MLP
+
+
+@dataclass(frozen=True)
+class SubLayer:
+    """y = norm_post(skip * x + the sum of its branches)."""
+
+    block: int
+    formula: str
+    skip: float
+    branches: Tuple[Branch, ...]
+    norm_post: Optional[str]
+
+    def __repr__(self) -> str:
+        return f"<block {self.block}: {self.formula}>"
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network as data: a flat list of sub-layers."""
+
+    family: str
+    n_blocks: int
+    n_heads: int
+    d_model: int
+    vocab: int
+    max_positions: int
+    layers: Tuple[SubLayer, ...]
+    tensors: Tuple[Tuple[str, Tuple[int, ...]], ...]
+    text: str
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of weights that the network uses."""
+        return sum(int(np.prod(shape)) for _, shape in self.tensors)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _network(core: Any) -> Network:
+    fixed = ("function", "norm_in", "norm_out", "scale")
+    layers = []
+    for layer in core.layers():
+        branches = tuple(
+            Branch(**{k: b[k] for k in fixed}, details={k: v for k, v in b.items() if k not in fixed})
+            for b in layer["branches"]
+        )
+        layers.append(SubLayer(layer["block"], layer["formula"], layer["skip"], branches, layer["norm_post"]))
+    tensors = tuple((name, tuple(shape)) for name, shape in core.tensors())
+    return Network(**core.sizes(), layers=tuple(layers), tensors=tensors, text=core.describe())
+
+
+@dataclass(frozen=True)
+class Forward:
+    """What a forward pass gave. Arrays have the axes (samples, tokens, channels); lists where lengths differ."""
+
+    last: Any
+    states: Dict[int, Any]
+    attention: Dict[Tuple[int, int], Any]
+    notes: Tuple[str, ...] = ()
+
+
+def _together(arrays: List[npt.NDArray[Any]]) -> Any:
+    return np.stack(arrays) if len({a.shape for a in arrays}) == 1 else arrays
+
+
+class Model:
+    """A network with its weights, as `load` opens it.
+
+    >>> m = load("bert-tiny@init")
+    >>> m.network.layers[0]
+    <block 0: y = LayerNorm(x + attention(x))>
+    >>> m.without("attn_skip").network.layers[0]
+    <block 0: y = LayerNorm(attention(x))>
+    """
+
+    def __init__(self, core: Any, spec: str, seed: int, depth: Optional[int], changes: Mapping[str, str]) -> None:
+        self._core = core
+        self.spec = spec
+        self.seed = seed
+        self._depth = depth
+        self._changes = dict(changes)
+
+    @property
+    def name(self) -> str:
+        """As it was given."""
+        return str(self._core.name)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the weights are a random initialisation."""
+        return bool(self._core.drawn)
+
+    @property
+    def notes(self) -> List[str]:
+        """What a person should know about its files."""
+        return list(self._core.notes)
+
+    @property
+    def network(self) -> Network:
+        """The layers as data."""
+        return _network(self._core)
+
+    def digest(self) -> str:
+        """SHA-256 of the weights' files; empty for drawn weights. Reads all of them."""
+        return str(self._core.digest())
+
+    def _changed(self, core: Any, key: str, value: str) -> Model:
+        if key in self._changes or ({"without", "variants"} <= {key, *self._changes}):
+            raise UsageError(f"{key}: this model is changed already; begin with the loaded one")
+        return Model(core, self.spec, self.seed, self._depth, {**self._changes, key: value})
+
+    def without(self, *parts: str) -> Model:
+        """The model without attn_skip, mlp, mlp_skip or norm: several, or joined by commas."""
+        joined = ",".join(parts)
+        return self._changed(self._core.without(joined), "without", joined)
+
+    def variant(self, name: str) -> Model:
+        """One of full, san, san+mlp, san+skip, no-norm."""
+        return self._changed(self._core.variant(name), "variants", name)
+
+    def with_attention(self, kind: str) -> Model:
+        """With another kind of attention: `rankfall.attention_kinds()`."""
+        return self._changed(self._core.with_attention(kind), "attention", kind)
+
+    def arguments(self) -> Dict[str, Any]:
+        """What a study is told beside the model's name, so that it runs this very model."""
+        out: Dict[str, Any] = dict(self._changes)
+        if self.drawn and self.seed:
+            out["seed"] = self.seed
+        if self._depth is not None:
+            out["depth"] = self._depth
+        return out
+
+    def forward(
+        self,
+        *,
+        text: Any = None,
+        ids: Any = None,
+        features: Any = None,
+        hidden: Any = None,
+        pixels: Any = None,
+        mask: Any = None,
+        states: Union[Sequence[int], str, None] = None,
+        attention: Union[Sequence[Tuple[int, int]], str, None] = None,
+        precision: str = "f32",
+        samples: Optional[int] = None,
+        tokens: Optional[int] = None,
+        tokenizer: Union[str, "os.PathLike[str]", None] = None,
+        pad: bool = False,
+        seed: int = 0,
+        progress: Any = None,
+    ) -> Forward:
+        """Runs the model; without an input, on random ones drawn from `seed`.
+
+        `states`: which hidden states to keep, 0 (the input) to the number of blocks, negative ones from the end, or
+        "all". `attention`: which heads, as (block, head), or "all". `last` always has the last state, final norm
+        applied.
+
+        >>> out = load("bert-tiny@init").forward(ids=[[5, 6, 7]], states=[-1], attention=[(0, 1)], precision="f64")
+        >>> out.states[2].shape, out.attention[0, 1].shape, str(out.last.dtype)
+        ((1, 3, 128), (1, 3, 3), 'float64')
+        """
+        from ._calls import given_input
+
+        if precision not in ("f32", "f64"):
+            raise UsageError(f"precision='{precision}': expected f32 or f64")
+        sizes = self._core.sizes()
+        named = {"text": text, "ids": ids, "features": features, "hidden": hidden, "pixels": pixels, "mask": mask}
+        arguments: Dict[str, Any] = {k: v for k, v in named.items() if v is not None}
+        given = given_input(arguments)
+        options = {k: os.fspath(v) if not isinstance(v, (list, tuple)) else v for k, v in arguments.items()}
+        if "pixels" in options and not isinstance(options["pixels"], (list, tuple)):
+            options["pixels"] = [options["pixels"]]
+        others = {"samples": samples, "tokens": tokens, "tokenizer": tokenizer and os.fspath(tokenizer), "pad": pad}
+        options.update({k: v for k, v in others.items() if v})
+        chosen = _states(states, sizes["n_blocks"])
+        heads = _heads(attention, sizes["n_blocks"], sizes["n_heads"])
+        report = reporter(progress)
+        try:
+            out, notes = self._core.forward(
+                _core.Input(given, options), int(seed), precision == "f64", chosen, heads, report
+            )
+        finally:
+            close = getattr(report, "close", None)
+            if close is not None and report is not progress:
+                close()
+        return Forward(
+            last=_together([o["last"] for o in out]),
+            states={s: _together([o["states"][s] for o in out]) for s in chosen},
+            attention={h: _together([o["attention"][h] for o in out]) for h in heads},
+            notes=tuple(notes),
+        )
+
+    def __repr__(self) -> str:
+        origin = "random weights" if self.drawn else "weights from files"
+        changes = "".join(f", {key}: {value}" for key, value in self._changes.items())
+        return f"<rankfall model {self.name}: {origin}, {self.network.n_parameters:,} parameters{changes}>"
+
+
+def _place(value: Any, n: int, what: str) -> int:
+    try:
+        index = int(value.__index__())
+    except AttributeError:
+        raise InputError(f"{what}: found {value!r}, expected a whole number") from None
+    if not -n <= index < n:
+        raise InputError(f"{what} {index}: expected {-n} to {n - 1}")
+    return index % n
+
+
+def _states(states: Union[Sequence[int], str, None], n_blocks: int) -> List[int]:
+    if states is None:
+        return []
+    if isinstance(states, str):
+        if states != "all":
+            raise UsageError(f"states='{states}': expected numbers, or 'all'")
+        return list(range(n_blocks + 1))
+    return sorted({_place(s, n_blocks + 1, "states") for s in states})
+
+
+def _heads(attention: Union[Sequence[Tuple[int, int]], str, None], n_blocks: int, n_heads: int) -> List[Tuple[int, int]]:
+    if attention is None:
+        return []
+    if isinstance(attention, str):
+        if attention != "all":
+            raise UsageError(f"attention='{attention}': expected pairs (block, head), or 'all'")
+        return [(b, h) for b in range(n_blocks) for h in range(n_heads)]
+    out = []
+    for pair in attention:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise InputError(f"attention: found {pair!r}, expected pairs (block, head)")
+        out.append((_place(pair[0], n_blocks, "attention: block"), _place(pair[1], n_heads, "attention: head")))
+    return sorted(set(out))
+
+
+def load(
+    model: Union[str, "os.PathLike[str]"], *, seed: int = 0, depth: Optional[int] = None, ignore_unused: bool = False
+) -> Model:
+    """Opens a model: a directory with config.json and model.safetensors, `org/name` in the local hub cache, a preset at
+    random initialisation (`bert-base@init`), or a specification (`san:layers=12,heads=12,dim=768`).
+
+    Weights are read, or drawn from `seed`, when they are needed. `depth`: another number of blocks.
+
+    >>> load("san:layers=2,heads=2,dim=8,vocab=10")
+    <rankfall model san:layers=2,heads=2,dim=8,vocab=10: random weights, 776 parameters>
+    """
+    spec = os.fspath(model)
+    return Model(_core.load(spec, int(seed), depth, bool(ignore_unused)), spec, int(seed), depth, {})

@@ -1,0 +1,272 @@
+"""The monitor: numbers, blocks, modes, masks, gates, writers, checkpointing, overhead."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import rankfall as rf  # noqa: E402
+from rankfall.monitor import Gate, find_blocks  # noqa: E402
+
+
+class Block(torch.nn.Module):
+    def __init__(self, d, with_attention=False, checkpointed=False):
+        super().__init__()
+        self.mix = torch.nn.Linear(d, d)
+        self.out = torch.nn.Linear(d, d)
+        self.with_attention = with_attention
+
+    def forward(self, x):
+        p = torch.softmax(self.mix(x) @ x.transpose(1, 2), dim=-1)
+        y = x + self.out(p @ x)
+        return (y, p.unsqueeze(1)) if self.with_attention else y
+
+
+class Net(torch.nn.Module):
+    def __init__(self, d=8, n=3, with_attention=False, checkpointed=False):
+        super().__init__()
+        self.embed = torch.nn.Linear(4, d)
+        self.blocks = torch.nn.ModuleList([Block(d, with_attention) for _ in range(n)])
+        self.head = torch.nn.Sequential(torch.nn.Linear(d, 2), torch.nn.Linear(2, 2))
+        self.checkpointed = checkpointed
+
+    def forward(self, x, attention_mask=None):
+        x = self.embed(x)
+        for block in self.blocks:
+            if self.checkpointed:
+                x = torch.utils.checkpoint.checkpoint(block, x)
+            else:
+                x = block(x)
+            if isinstance(x, tuple):
+                x = x[0]
+        return self.head(x)
+
+
+def states_of(net, x):
+    out = [net.embed(x)]
+    for block in net.blocks:
+        y = block(out[-1])
+        out.append(y[0] if isinstance(y, tuple) else y)
+    return [s.detach() for s in out]
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+
+
+def test_numbers_are_those_of_metrics():
+    net, x = Net(), torch.randn(2, 6, 4)
+    with rf.Monitor(net, every=1) as mon:
+        net(x)
+    for layer, state in enumerate(states_of(net, x)):
+        expected = rf.metrics(state)
+        for record in mon.records:
+            if record["layer"] == layer:
+                assert record["mean"] == pytest.approx(float(np.mean(expected[record["metric"]])), rel=1e-12)
+                assert record["n"] == 2 and record["std"] is not None
+    steps, values = mon.curves()
+    assert steps.tolist() == [0] and values.shape == (1, 4)
+    frame = mon.to_pandas()
+    assert set(frame.columns) == {"step", "mode", "layer", "metric", "mean", "std", "n"}
+    assert "1 of 1 forward passes" in repr(mon)
+
+
+def test_every_so_many_and_modes():
+    net, x = Net(), torch.randn(1, 6, 4)
+    with rf.Monitor(net, every=3, metrics="cosine.mean") as mon:
+        for _ in range(7):
+            net(x)
+        net.eval()
+        with torch.no_grad():
+            net(x)
+        net.train()
+    assert sorted({r["step"] for r in mon.records if r["mode"] == "train"}) == [0, 3, 6]
+    assert {r["step"] for r in mon.records if r["mode"] == "eval"} == {0}
+    assert {r["metric"] for r in mon.records} == {"cosine.mean"}
+    n = len(mon.records)
+    net(x)  # no longer watched
+    assert len(mon.records) == n and not net._forward_hooks and not net.blocks[0]._forward_hooks
+    lines = [json.loads(line) for line in open("rankfall-monitor.jsonl")]
+    assert [(line["mode"], line["step"]) for line in lines] == [("train", 0), ("train", 3), ("train", 6), ("eval", 0)]
+    assert sum(len(line["values"]) for line in lines) == n
+
+
+def test_training_is_not_changed():
+    def trained(watched):
+        torch.manual_seed(1)
+        net = Net()
+        optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
+        monitor = rf.Monitor(net, every=1, file=None)
+        if watched:
+            monitor.start()
+        for _ in range(3):
+            optimiser.zero_grad()
+            net(torch.randn(2, 5, 4)).square().mean().backward()
+            optimiser.step()
+        monitor.close()
+        return [p.detach().clone() for p in net.parameters()]
+
+    for a, b in zip(trained(False), trained(True)):
+        assert torch.equal(a, b)
+
+
+def test_gradient_checkpointing_counts_once():
+    import torch.utils.checkpoint
+
+    net, x = Net(checkpointed=True), torch.randn(2, 5, 4)
+    with rf.Monitor(net, every=1, metrics="cosine.mean") as mon:
+        net(x).sum().backward()
+    assert [r["layer"] for r in mon.records] == [0, 1, 2, 3]
+    assert all(p.grad is not None for p in net.blocks.parameters())
+
+
+def test_masks():
+    net, x = Net(), torch.randn(2, 6, 4)
+    mask = torch.tensor([[1, 1, 1, 0, 0, 0], [1] * 6])
+    with rf.Monitor(net, every=1, metrics="relative_residual.composite", mask=mask) as mon:
+        net(x)
+        mon.mask = lambda args, kwargs: mask
+        net(x)
+    expected = rf.metrics(states_of(net, x)[0], mask=mask)["relative_residual.composite"].mean()
+    assert [r["mean"] for r in mon.records if r["layer"] == 0] == [pytest.approx(expected)] * 2
+
+
+def test_attentions_where_blocks_return_them():
+    net, x = Net(with_attention=True), torch.randn(2, 6, 4)
+    with rf.Monitor(net, every=1) as mon:
+        net(x)
+    heads = [r for r in mon.records if "head" in r]
+    assert {(r["layer"], r["head"]) for r in heads} == {(0, 0), (1, 0), (2, 0)}
+    assert {r["metric"] for r in heads} == {"attention.entropy", "attention.sink"}
+    assert "head" in mon.to_pandas()
+
+
+def test_half_precision_and_tokens_first():
+    layers = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(8, 2, 16), 2)
+    x = torch.randn(5, 3, 8)  # tokens first: PyTorch's default
+    with rf.Monitor(layers, every=1, metrics="cosine.mean") as mon:
+        layers(x)
+    assert mon.records[0]["n"] == 3
+    assert mon.records[0]["mean"] == pytest.approx(float(np.mean(rf.cosine(x.transpose(0, 1)))))
+    net = Net().bfloat16()
+    with rf.Monitor(net, every=1, metrics="cosine.mean", file=None) as mon:
+        net(torch.randn(2, 5, 4).bfloat16())
+    assert len(mon.records) == 4
+
+
+def test_gates():
+    net, x = Net(), torch.randn(2, 6, 4)
+    with rf.Monitor(net, every=1, gate="cosine.mean > 2") as mon:
+        net(x)
+    with pytest.raises(rf.ClaimError, match="step 0, layer 0: relative_residual.composite"):
+        with rf.Monitor(net, every=1, gate="relative_residual.composite < 1e9") as mon:
+            net(x)
+    assert mon.records  # what was seen is there
+    seen = []
+    with rf.Monitor(net, every=1, gate=["cosine.mean@last > -2"], on_gate=lambda m, r: seen.append(r)):
+        net(x)
+    assert [r["layer"] for r in seen] == [3]
+    assert Gate.parse("cosine.mean@2>=1e-3") == Gate("cosine.mean", 2, ">=", 1e-3)
+    for wrong in ("cosine.mean", "cosine.mean = 1", "cosine.mean > x", "> 1", "cosine.nothing > 1"):
+        with pytest.raises(rf.UsageError, match="gate"):
+            rf.Monitor(net, gate=wrong)
+
+
+def test_nan_is_recorded_not_raised():
+    net = Net()
+    with rf.Monitor(net, every=1, metrics="relative_residual.composite") as mon:
+        net(torch.full((1, 4, 4), float("nan")))
+    assert [r["mean"] for r in mon.records] == [None] * 4
+    assert json.loads(open("rankfall-monitor.jsonl").readline())["values"][0]["mean"] is None
+
+
+def test_writers():
+    class Board:
+        def __init__(self):
+            self.seen = []
+
+        def add_scalar(self, name, value, step):
+            self.seen.append((name, value, step))
+
+    class Run:
+        def __init__(self):
+            self.seen = []
+
+        def log(self, numbers, step):
+            self.seen.append((numbers, step))
+
+    board, run, net = Board(), Run(), Net()
+    with rf.Monitor(net, every=1, metrics="cosine.mean", tensorboard=board, wandb=run) as mon:
+        mon.step(70)
+        net(torch.randn(1, 5, 4))
+    assert ("rankfall/cosine.mean/layer03", mon.records[3]["mean"], 70) in board.seen
+    assert run.seen[0][1] == 70 and len(run.seen[0][0]) == 4
+
+
+def test_only_rank_0_writes(tmp_path):
+    import torch.distributed as distributed
+
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        net = torch.nn.parallel.DistributedDataParallel(Net())
+        with rf.Monitor(net, every=1, metrics="cosine.mean") as mon:
+            net(torch.randn(1, 5, 4)).sum().backward()
+        assert len(mon.records) == 4
+    finally:
+        distributed.destroy_process_group()
+    net = Net()
+    with rf.Monitor(net, every=1, file="other.jsonl") as mon:
+        mon._is_rank_0 = lambda: False
+        net(torch.randn(1, 5, 4))
+    assert not mon.records
+    from pathlib import Path
+
+    assert not Path("other.jsonl").exists()
+
+
+def test_trainer_callback():
+    class State:
+        global_step = 40
+
+    net = Net()
+    callback = rf.TrainerCallback(every=1, metrics="cosine.mean")
+    callback.on_init_end(None, State, None)
+    callback.on_train_begin(None, State, None, model=net)
+    callback.on_step_begin(None, State, None)
+    net(torch.randn(1, 5, 4))
+    callback.on_log(None, State, None, logs={})
+    callback.on_train_end(None, State, None)
+    assert {r["step"] for r in callback.monitor.records} == {40}
+    assert not net._forward_hooks
+
+
+def test_blocks():
+    net = Net()
+    assert find_blocks(net) == list(net.blocks)
+    with rf.Monitor(net, every=1, blocks=[net.blocks[1]], metrics="cosine.mean", file=None) as mon:
+        net(torch.randn(1, 5, 4))
+    assert [r["layer"] for r in mon.records] == [0, 1]
+    with pytest.raises(rf.UsageError, match="no list of blocks"):
+        rf.Monitor(torch.nn.Linear(2, 2))
+    with pytest.raises(rf.InputError, match="torch.nn.Module"):
+        rf.Monitor("a module")
+    with pytest.raises(rf.UsageError, match="unknown metric"):
+        rf.Monitor(net, metrics="cosine.meen")
+
+
+def test_plot(tmp_path):
+    net = Net()
+    with rf.Monitor(net, every=1, metrics="cosine.mean") as mon:
+        for _ in range(3):
+            net(torch.randn(1, 5, 4))
+    chart = mon.plot("cosine.mean")
+    assert len(chart.spec["data"]["values"]) == 12
+    assert chart.save(tmp_path / "c.html").stat().st_size > 500_000
+    with pytest.raises(rf.UsageError, match="was not measured"):
+        mon.plot("rank.stable")

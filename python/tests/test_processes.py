@@ -1,0 +1,123 @@
+"""What needs a process of its own: Ctrl-C, the order of imports, `python -m rankfall`, threads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import rankfall as rf
+from conftest import DATA, ROOT
+
+
+def python(code, **options):
+    environment = dict(os.environ, PYTHONWARNINGS="ignore")
+    return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120, **options)
+
+
+def test_ctrl_c_ends_a_long_call():
+    code = (
+        "import rankfall as rf, sys\n"
+        "print('ready', flush=True)\n"
+        "try:\n"
+        "    rf.measure('bert-base@init', samples=400, progress=False)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped', len(rf.counts(2, 3)))\n"
+    )
+    child = subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(1.5)
+    begin = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert out.startswith("stopped"), out
+    assert time.monotonic() - begin < 30
+
+
+@pytest.mark.parametrize("first", ["torch", "rankfall"])
+def test_torch_and_rankfall_in_both_orders(first):
+    """SentencePiece and torch each bring a protobuf; texts must become the right ids all the same."""
+    pytest.importorskip("torch")
+    names = ["torch", "rankfall"] if first == "torch" else ["rankfall", "torch"]
+    spiece = next((DATA / "tokenizers").glob("*/spiece.model"), None) or next((DATA / "tokenizers").glob("*/*.model"))
+    code = (
+        f"import {names[0]}\nimport {names[1]}\nimport torch, rankfall as rf\n"
+        f"from rankfall import _core\n"
+        f"print([i for i, _ in _core.tokenize({str(spiece.parent)!r}, 'Hello, world of ranks')])\n"
+        f"print([i for i, _ in _core.tokenize({str(DATA / 'tokenizers' / 'bert-uncased')!r}, 'the end')])\n"
+        "x = torch.randn(2, 8, 4)\n"
+        "assert abs(rf.metrics(x)['cosine.mean']).max() <= 1\n"
+        "loss = torch.nn.Linear(4, 4)(x).sum(); loss.backward()\n"
+    )
+    together = python(code)
+    assert together.returncode == 0, together.stderr
+    alone = python(code.replace("import torch\n", "").replace("import torch, rankfall", "import rankfall").split("x = torch")[0])
+    assert alone.returncode == 0, alone.stderr
+    assert together.stdout == alone.stdout
+
+
+def test_the_command(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "rankfall", "counts", "2", "3", "--format", "csv"],
+        capture_output=True, text=True, cwd=tmp_path,
+    )
+    assert done.returncode == 0 and done.stdout.startswith("model,") or "metric" in done.stdout
+    wrong = subprocess.run([sys.executable, "-W", "ignore", "-m", "rankfall", "mesure"], capture_output=True, text=True)
+    assert wrong.returncode == 2 and "did you mean 'measure'" in wrong.stderr
+
+
+def test_calls_from_several_threads_take_turns():
+    x = np.random.default_rng(0).normal(size=(4, 64, 64))
+    expected = rf.metrics(x)["cosine.mean"]
+    errors = []
+
+    def work():
+        for _ in range(5):
+            if not np.array_equal(rf.metrics(x)["cosine.mean"], expected):
+                errors.append("differs")
+            if len(rf.counts(2, 3)) == 0:
+                errors.append("empty")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    assert not errors and not any(t.is_alive() for t in threads)
+
+
+def test_the_interpreter_is_free_while_computing():
+    ticks = []
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.monotonic())
+            time.sleep(0.01)
+
+    done = threading.Event()
+    clock = threading.Thread(target=tick)
+    clock.start()
+    begin = time.monotonic()
+    rf.measure("bert-mini@init", samples=16, progress=False)
+    took = time.monotonic() - begin
+    done.set()
+    clock.join()
+    during = [t for t in ticks if begin < t < begin + took]
+    assert len(during) > 5 and took > 0.1
+
+
+def test_stubs_are_those_of_the_studies():
+    checked = subprocess.run([sys.executable, "-W", "ignore", ROOT / "python" / "tools" / "make_stubs.py", "--check"], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_every_public_name_is_explained():
+    for name in rf.__all__:
+        thing = getattr(rf, name)
+        assert name == "options" or (thing.__doc__ and len(thing.__doc__) > 15), name
