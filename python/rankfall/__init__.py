@@ -9,6 +9,7 @@ the same numbers. `load` opens a model, `metrics` takes any array, `Monitor` wat
 
 from __future__ import annotations
 
+import os
 from typing import Any, Dict, List
 
 from . import _core
@@ -97,6 +98,9 @@ def _warn_of_poor_blas() -> None:
 
 
 _warn_of_poor_blas()
+
+# A forked process has none of the library's threads, and would wait for them for ever.
+os.register_at_fork(after_in_child=lambda: _core.set_threads(1))
 
 __all__ = [
     "Branch",

@@ -219,10 +219,23 @@ class Model:
             notes=tuple(notes),
         )
 
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return (_load_again, (self.spec, self.seed, self._depth, self._changes))
+
     def __repr__(self) -> str:
         origin = "random weights" if self.drawn else "weights from files"
         changes = "".join(f", {key}: {value}" for key, value in self._changes.items())
         return f"<rankfall model {self.name}: {origin}, {self.network.n_parameters:,} parameters{changes}>"
+
+
+def _load_again(spec: str, seed: int, depth: Optional[int], changes: Mapping[str, str]) -> Model:
+    model = load(spec, seed=seed, depth=depth)
+    for key, value in changes.items():
+        if key == "without":
+            model = model.without(value)
+        else:
+            model = model.variant(value) if key == "variants" else model.with_attention(value)
+    return model
 
 
 def _place(value: Any, n: int, what: str) -> int:

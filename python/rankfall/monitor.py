@@ -124,6 +124,23 @@ def _batch_comes_first(block: Any) -> bool:
     return True
 
 
+class _Hook:
+    """A hook that copies and files of the module do not take along: what is watched is this module, not its copies."""
+
+    def __init__(self, function: Optional[Callable[..., None]] = None) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        if self._function is not None:
+            self._function(*args, **kwargs)
+
+    def __deepcopy__(self, memo: Any) -> _Hook:
+        return _Hook()
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return (_Hook, ())
+
+
 class Monitor:
     """Measures hidden states of a PyTorch module during training, every so many forward passes.
 
@@ -193,6 +210,7 @@ class Monitor:
         self._current: List[Dict[str, Any]] = []
         self._call_mask: Any = None
         self._step: Optional[int] = None
+        self._layer = 0  # that was left last
 
     def _check_names(self) -> None:
         """Errors of names come now, not after the first hundred steps."""
@@ -219,13 +237,13 @@ class Monitor:
         if self._handles:
             return self
         try:  # torch 2 tells hooks about keyword arguments
-            before = self.module.register_forward_pre_hook(self._before, with_kwargs=True)
+            before = self.module.register_forward_pre_hook(_Hook(self._before), with_kwargs=True)
         except TypeError:
-            before = self.module.register_forward_pre_hook(lambda module, args: self._before(module, args, {}))
-        self._handles = [before, self.module.register_forward_hook(self._after)]
-        self._handles.append(self._blocks[0].register_forward_pre_hook(self._enter_first))
-        for i, block in enumerate(self._blocks):
-            self._handles.append(block.register_forward_hook(self._leave(i + 1)))
+            before = self.module.register_forward_pre_hook(_Hook(lambda module, args: self._before(module, args, {})))
+        self._handles = [before, self.module.register_forward_hook(_Hook(self._after))]
+        self._handles.append(self._blocks[0].register_forward_pre_hook(_Hook(self._enter_first)))
+        for block, i in {block: i for i, block in reversed(list(enumerate(self._blocks)))}.items():
+            self._handles.append(block.register_forward_hook(_Hook(self._leave(i + 1))))
         return self
 
     def close(self) -> None:
@@ -257,6 +275,7 @@ class Monitor:
         self._passes[self._mode] += 1
         self._measuring = number % self.every == 0 and self._is_rank_0()
         self._current = []
+        self._layer = 0
         if not self._measuring:
             return
         mask = self.mask(args, kwargs) if callable(self.mask) else self.mask
@@ -275,14 +294,16 @@ class Monitor:
         def hook(_block: Any, _args: Any, output: Any) -> None:
             if not self._measuring:
                 return
+            # A block that is used again (shared weights) is a further layer; one that was skipped leaves a gap.
+            self._layer = layer if layer > self._layer else self._layer + 1
             state = _state_in(output)
             if state is None:
                 warnings.warn(f"block {layer - 1} gives no tensor with three axes; it is not measured", stacklevel=2)
                 return
-            self._measure(layer, state)
+            self._measure(self._layer, state)
             attention = _attention_in(output, state.shape[1 if self._batch_first else 0])
             if attention is not None:
-                self._measure_attention(layer - 1, attention)
+                self._measure_attention(self._layer - 1, attention)
 
         return hook
 

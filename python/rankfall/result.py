@@ -159,11 +159,18 @@ class Result:
         """The page's charts by name, each Vega-Lite with its data."""
         return dict(self._core.charts())
 
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return (_from_json, (self._core.json(),))
+
     def __repr__(self) -> str:
         return self.table().rstrip("\n")
 
     def _ipython_display_(self) -> None:
         notebook.display(self)
+
+
+def _from_json(text: str) -> Result:
+    return Result(_core.result_from_json(text))
 
 
 def _array(curve: Mapping[Tuple[int, ...], float]) -> npt.NDArray[np.float64]:

@@ -260,6 +260,39 @@ def test_blocks():
         rf.Monitor(net, metrics="cosine.meen")
 
 
+def test_shared_blocks_are_layers_of_their_own():
+    class Shared(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.ModuleList([Block(8), Block(8)])
+
+        def forward(self, x):
+            for i in range(4):
+                x = self.layers[0](x)
+            return x
+
+    with rf.Monitor(Shared(), every=1, metrics="cosine.mean", file=None) as mon:
+        mon.module(torch.randn(1, 5, 8))
+    assert [r["layer"] for r in mon.records] == [0, 1, 2, 3, 4]
+
+
+def test_copies_are_not_watched():
+    import copy
+    import io
+
+    net, x = Net(), torch.randn(1, 5, 4)
+    with rf.Monitor(net, every=1, metrics="cosine.mean") as mon:
+        net(x)
+        twin = copy.deepcopy(net)
+        buffer = io.BytesIO()
+        torch.save(net, buffer)
+        buffer.seek(0)
+        n = len(mon.records)
+        twin(x)
+        torch.load(buffer)(x)
+        assert len(mon.records) == n
+
+
 def test_plot(tmp_path):
     net = Net()
     with rf.Monitor(net, every=1, metrics="cosine.mean") as mon:

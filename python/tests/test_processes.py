@@ -112,6 +112,21 @@ def test_the_interpreter_is_free_while_computing():
     assert len(during) > 5 and took > 0.1
 
 
+def test_a_forked_process_can_compute():
+    code = (
+        "import os, numpy as np, rankfall as rf\n"
+        "x = np.random.default_rng(0).normal(size=(8, 64, 64))\n"
+        "expected = rf.metrics(x)['cosine.mean']\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    same = np.array_equal(rf.metrics(x)['cosine.mean'], expected) and len(rf.counts(2, 3)) > 0\n"
+        "    os._exit(0 if same else 1)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+    )
+    done = python(code)
+    assert done.stdout == "0\n", done.stderr
+
+
 def test_stubs_are_those_of_the_studies():
     checked = subprocess.run([sys.executable, "-W", "ignore", ROOT / "python" / "tools" / "make_stubs.py", "--check"], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr

@@ -80,6 +80,16 @@ def test_words(result):
     assert next(iter(result))["model"] == "bert-tiny@init"
 
 
+def test_copies(result):
+    import copy
+    import pickle
+
+    for again in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+        assert again._core.json() == result._core.json()
+    model = rf.load("bert-tiny@init", seed=2).without("mlp")
+    assert repr(pickle.loads(pickle.dumps(model))) == repr(model)
+
+
 def test_notebook(result):
     first = notebook.html_of(result, with_script=True)
     later = notebook.html_of(result, with_script=False)
