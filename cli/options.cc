@@ -101,6 +101,8 @@ void add_threads_option(CLI::App& app) {
       ->default_str("all cores");
 }
 
+std::vector<std::string> special_tokens_names() { return {"as-stored", "none", "bos"}; }
+
 CLI::Option* add_special_tokens_option(CLI::App& app, InputOptions& options) {
   return app
       .add_option_function<std::string>(
@@ -110,10 +112,8 @@ CLI::Option* add_special_tokens_option(CLI::App& app, InputOptions& options) {
                                      : name == "bos" ? SpecialTokens::kBos
                                                      : SpecialTokens::kAsStored;
           },
-          "special tokens around each text: as-stored (as the tokenizer's files say), none, or bos (only the token "
-          "that "
-          "begins a text)")
-      ->check(one_of({"as-stored", "none", "bos"}))
+          kSpecialTokensHelp)
+      ->check(one_of(special_tokens_names()))
       ->default_str("as-stored")
       ->group("Input");
 }

@@ -41,6 +41,12 @@ void add_threads_option(CLI::App& app);
 // --random-tokens.
 void add_input_options(CLI::App& app, InputOptions& options);
 
+// --special-tokens as every command describes it.
+inline constexpr const char* kSpecialTokensHelp =
+    "special tokens around each text: as-stored (as the tokenizer's files say), none, or bos (only the token that "
+    "begins a text)";
+std::vector<std::string> special_tokens_names();
+
 // Those of them that go with --text.
 CLI::Option* add_special_tokens_option(CLI::App& app, InputOptions& options);
 void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text);
