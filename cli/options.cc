@@ -43,7 +43,7 @@ void add_variant_options(CLI::App& app, VariantOptions& options, const std::stri
 }
 
 void add_variant_options(CLI::App& app, VariantOptions& options) {
-  add_variant_options(app, options, "");
+  add_variant_options(app, options, "full, san, san+mlp and san+skip");
   add_as_published_option(app, options);
 }
 
@@ -162,7 +162,7 @@ void add_input_options(CLI::App& app, InputOptions& options) {
       ->default_str("32; all of a file of ids, states or images")
       ->group("Input");
   app.add_option("--tokens", options.n_tokens,
-                 "tokens per sample; longer samples are truncated, shorter ones skipped (see --pad)")
+                 "tokens per sample; longer samples are truncated, shorter ones skipped, or padded with --pad")
       ->check(CLI::Range(1, 16'777'216))
       ->default_str("each sample's own length; 128 for random ids")
       ->group("Input");
