@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -187,11 +188,15 @@ std::string overview(const CLI::App& app) {
     out += fmt::format("  {:<15}{}", command->get_name(), wrapped(command->get_description(), 17, 17));
   }
   end_group();
-  return out + fmt::format(
-                   "\n{0} COMMAND -h     the main options of a command; --help has all of them\n"
-                   "{0} models         what MODEL can be: trained checkpoints, random initialisations\n"
-                   "{0} metrics        what is measured, with formulas\n",
-                   app.get_name());
+  out += '\n';
+  constexpr std::size_t kNext = 24;
+  for (const auto& [words, description] :
+       {std::pair("COMMAND -h", "the main options of a command; --help has all of them"),
+        {"models", "what MODEL can be: trained checkpoints, random initialisations"},
+        {"metrics", "what is measured, with formulas"}}) {
+    out += fmt::format("{:<{}}{}", app.get_name() + " " + words, kNext, wrapped(description, kNext, kNext));
+  }
+  return out;
 }
 
 }  // namespace

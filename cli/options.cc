@@ -44,7 +44,7 @@ void add_variant_options(CLI::App& app, VariantOptions& options, const std::stri
 }
 
 void add_variant_options(CLI::App& app, VariantOptions& options) {
-  add_variant_options(app, options, "");
+  add_variant_options(app, options, "full, san, san+mlp and san+skip");
   add_as_published_option(app, options);
 }
 
@@ -109,6 +109,8 @@ void take_given_input(InputOptions& options) {
   options.samples = caller->input.samples;
 }
 
+std::vector<std::string> special_tokens_names() { return {"as-stored", "none", "bos"}; }
+
 CLI::Option* add_special_tokens_option(CLI::App& app, InputOptions& options) {
   return app
       .add_option_function<std::string>(
@@ -118,10 +120,8 @@ CLI::Option* add_special_tokens_option(CLI::App& app, InputOptions& options) {
                                      : name == "bos" ? SpecialTokens::kBos
                                                      : SpecialTokens::kAsStored;
           },
-          "special tokens around each text: as-stored (as the tokenizer's files say), none, or bos (only the token "
-          "that "
-          "begins a text)")
-      ->check(one_of({"as-stored", "none", "bos"}))
+          kSpecialTokensHelp)
+      ->check(one_of(special_tokens_names()))
       ->default_str("as-stored")
       ->group("Input");
 }
@@ -171,7 +171,7 @@ void add_input_options(CLI::App& app, InputOptions& options) {
       ->default_str("32; all of a file of ids, states or images")
       ->group("Input");
   app.add_option("--tokens", options.n_tokens,
-                 "tokens per sample; longer samples are truncated, shorter ones skipped (see --pad)")
+                 "tokens per sample; longer samples are truncated, shorter ones skipped, or padded with --pad")
       ->check(CLI::Range(1, 16'777'216))
       ->default_str("each sample's own length; 128 for random ids")
       ->group("Input");

@@ -44,6 +44,12 @@ void add_input_options(CLI::App& app, InputOptions& options);
 // What the program that calls the command has in memory (host.h).
 void take_given_input(InputOptions& options);
 
+// --special-tokens as every command describes it.
+inline constexpr const char* kSpecialTokensHelp =
+    "special tokens around each text: as-stored (as the tokenizer's files say), none, or bos (only the token that "
+    "begins a text)";
+std::vector<std::string> special_tokens_names();
+
 // Those of them that go with --text.
 CLI::Option* add_special_tokens_option(CLI::App& app, InputOptions& options);
 void add_text_options(CLI::App& app, InputOptions& options, CLI::Option* text);

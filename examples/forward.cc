@@ -12,6 +12,7 @@ class Watcher : public rankfall::Observer<float> {
     rankfall::Needs needs;
     needs.hidden = true;
     needs.attention = rankfall::Needs::Attention::kWhole;
+    needs.logits = true;
     return needs;
   }
   void hidden(rankfall::Index state, const rankfall::MatrixRef<float>& x) override {
@@ -22,6 +23,13 @@ class Watcher : public rankfall::Observer<float> {
     // Heads may come from several threads at once: write to separate places.
     std::printf("block %ld, head %ld: largest weight %.3f\n", static_cast<long>(block), static_cast<long>(head),
                 static_cast<double>(p.maxCoeff()));
+  }
+  // One number per query: the smallest and the largest logit among the keys that it sees.
+  void logits(rankfall::Index block, rankfall::Index head, rankfall::Index first_row,
+              const rankfall::RowVectorRef<double>& smallest, const rankfall::RowVectorRef<double>& largest) override {
+    std::printf("block %ld, head %ld, queries %ld to %ld: logits differ by %.3f at most\n", static_cast<long>(block),
+                static_cast<long>(head), static_cast<long>(first_row),
+                static_cast<long>(first_row + largest.size() - 1), (largest - smallest).maxCoeff());
   }
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include <rankfall/measure.h>
 #include <rankfall/metric_info.h>
 #include <rankfall/model.h>
+#include <rankfall/network.h>
 #include <rankfall/report.h>
 #include <rankfall/tokenizer.h>
 #include <rankfall/variants.h>
@@ -257,13 +259,32 @@ struct Section {
   Lines lines;
 };
 
-std::vector<Section> model_sections() {
-  Section presets{"Released architectures with random weights, drawn from --seed:", {}};
-  for (const std::string& name : preset_names()) {
-    const auto sizes = open_model(name + "@init", 0).network.sizes;
-    presets.lines.push_back({name + "@init", fmt::format("{:>2} layers of {:>2} heads, width {}", sizes.n_blocks,
-                                                         sizes.n_heads, sizes.d_model)});
+bool is_causal(const Network& network) {
+  for (const SubLayer& layer : network.layers) {
+    for (const Branch& branch : layer.branches) {
+      if (const auto* attention = std::get_if<Attention>(&branch.f)) return attention->mask.causal;
+    }
   }
+  return false;
+}
+
+// Presets by what they are made for.
+std::vector<Section> preset_sections() {
+  std::vector<Section> sections = {{"Released decoders with random weights, drawn from --seed:", {}},
+                                   {"Released encoders of text with random weights:", {}},
+                                   {"Released encoders of images with random weights:", {}}};
+  for (const std::string& name : preset_names()) {
+    const Network network = open_model(name + "@init", 0).network;
+    const bool has_images = std::holds_alternative<PatchInput>(network.input.source);
+    const std::size_t group = has_images ? 2 : is_causal(network) ? 0 : 1;
+    sections[group].lines.push_back(
+        {name + "@init", fmt::format("{} layers of {} heads, width {}", network.sizes.n_blocks, network.sizes.n_heads,
+                                     network.sizes.d_model)});
+  }
+  return sections;
+}
+
+std::vector<Section> model_sections() {
   const Section others{
       "Also accepted as MODEL:",
       {{"DIR",
@@ -277,17 +298,35 @@ std::vector<Section> model_sections() {
   Section families{"Families: model_type in config.json, and the other entries that it must have:", {}};
   for (const FamilyInfo& family : family_infos()) {
     const bool has_text = std::ranges::find(family.config, "vocab_size") != family.config.end();
-    families.lines.push_back(
-        {family.model_type,
-         fmt::format("{}{}", fmt::join(family.config, ", "),
-                     has_text ? fmt::format("; for --text {}", tokenizer_files(family.model_type)) : "")});
+    const std::string needs =
+        fmt::format("{}{}", fmt::join(family.config, ", "),
+                    has_text ? fmt::format("; for --text {}", tokenizer_files(family.model_type)) : "");
+    // Families that need the same share a line.
+    const auto same = std::ranges::find(families.lines, needs, &ExplainedName::explanation);
+    if (same == families.lines.end()) {
+      families.lines.push_back({family.model_type, needs});
+    } else {
+      same->name += ", " + family.model_type;
+    }
   }
   Section kinds{"Kinds of attention for --attention, with their defaults:", {}};
   for (const std::string& kind : attention_names()) {
     const std::string name = kind.substr(0, kind.find(':'));
     kinds.lines.push_back({name, name == "full" ? "the model's own" : kind});
   }
-  return {std::move(presets), others, std::move(families), std::move(kinds)};
+  std::vector<Section> sections = preset_sections();
+  sections.insert(sections.end(), {others, std::move(families), std::move(kinds)});
+  return sections;
+}
+
+// The names of "gemma2, mistral", one by one.
+void add_names(std::string_view line, std::vector<std::string>& names) {
+  constexpr std::string_view kBetween = ", ";
+  for (auto end = line.find(kBetween); end != std::string_view::npos; end = line.find(kBetween)) {
+    names.emplace_back(line.substr(0, end));
+    line.remove_prefix(end + kBetween.size());
+  }
+  names.emplace_back(line);
 }
 
 void show_models(const std::string& word) {
@@ -297,7 +336,7 @@ void show_models(const std::string& word) {
     const bool whole = contains(section.title, word);
     bool has_title = false;
     for (const ExplainedName& line : section.lines) {
-      names.push_back(line.name);
+      add_names(line.name, names);
       if (!whole && !contains(line.name, word) && !contains(line.explanation, word)) continue;
       if (!has_title) found.push_back({section.title, ""});
       has_title = true;

@@ -65,7 +65,7 @@ void bind_report(CLI::App& sub) {
       "saved from the page as SVG or PNG; --charts also writes all of them as Vega-Lite with their data, for "
       "notebooks.\n"
       "Examples:\n"
-      "  rankfall measure bert-tiny@init -o tiny.json && rankfall report tiny.json\n"
+      "  rankfall measure bert-tiny@init -o t.json && rankfall report t.json\n"
       "  rankfall report before.json after.json -o compared.html --title 'Before and after'");
   sub.add_option("FILE", command->files, "results saved with -o FILE.json")->required();
   sub.add_option("-o,--output", command->output, "page to write")->type_name("FILE")->capture_default_str();

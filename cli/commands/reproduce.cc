@@ -119,7 +119,8 @@ void bind_reproduce(CLI::App& sub) {
   sub.add_option("--xlnet", command->options.xlnet, "trained XLNet-base checkpoint")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
-  sub.add_option("--text", command->options.text, "text for these checkpoints, one sample per line")
+  sub.add_option("--text", command->options.text,
+                 "text for the checkpoints of --bert, --albert and --xlnet, one sample per line")
       ->type_name("FILE")
       ->check(CLI::ExistingFile);
   add_seed_option(sub, command->options.seed);

@@ -15,6 +15,8 @@ namespace {
 
 bool takes_tokens(const TrainSettings& s) { return s.task == "sort" || s.task == "memorize"; }
 
+constexpr const char* kSpecialTokens = "special_tokens";
+
 // One list of fields for reading and writing.
 template <class Settings, class Visit>
 void each_field(Settings& s, const Visit& visit) {
@@ -28,6 +30,7 @@ void each_field(Settings& s, const Visit& visit) {
   visit("outer_skip", s.outer_skip);
   visit("text", s.text);
   visit("tokenizer", s.tokenizer);
+  visit(kSpecialTokens, s.special_tokens);
   visit("text_digest", s.text_digest);
   visit("n_blocks", s.n_blocks);
   visit("n_heads", s.n_heads);
@@ -49,6 +52,12 @@ void each_field(Settings& s, const Visit& visit) {
   visit("batch", s.batch);
   visit("n_epochs", s.n_epochs);
   visit("shuffle", s.shuffle);
+}
+
+nlohmann::json all_fields(const TrainSettings& settings) {
+  nlohmann::json json = nlohmann::json::object();
+  each_field(settings, [&](const char* key, const auto& value) { json[key] = value; });
+  return json;
 }
 
 }  // namespace
@@ -199,6 +208,7 @@ void check_settings(const TrainSettings& s) {
   one_of(s.norm, "norm", {"post", "pre", "none"});
   one_of(s.init, "init", {"normal", "published"});
   one_of(s.optimiser, "optimiser", {"adamw", "adam"});
+  one_of(s.special_tokens, "special tokens", {"as-stored", "none", "bos"});
   one_of(s.schedule, "schedule", {"constant", "one-cycle", "linear", "steps"});
   if (s.text == "-") throw usage_error("--text -: the text is read again when training resumes; give a file");
   if (s.text.empty() != s.tokenizer.empty()) throw usage_error("--text and --vocab go together");
@@ -213,15 +223,27 @@ void check_settings(const TrainSettings& s) {
 }
 
 nlohmann::json to_json(const TrainSettings& settings) {
-  nlohmann::json json = nlohmann::json::object();
-  each_field(settings, [&](const char* key, const auto& value) { json[key] = value; });
+  nlohmann::json json = all_fields(settings);
+  if (settings.special_tokens == TrainSettings().special_tokens) json.erase(kSpecialTokens);
   return json;
+}
+
+std::string differences(const TrainSettings& there, const TrainSettings& here) {
+  std::string out;
+  const nlohmann::json theirs = all_fields(there);
+  const nlohmann::json ours = all_fields(here);
+  for (const auto& [key, value] : ours.items()) {
+    if (theirs.at(key) == value) continue;
+    out += fmt::format("{}{} {} there, {} here", out.empty() ? "" : ", ", key, theirs.at(key).dump(), value.dump());
+  }
+  return out;
 }
 
 TrainSettings settings_from_json(const nlohmann::json& json, std::string_view where) {
   TrainSettings settings;
   each_field(settings, [&](const char* key, auto& value) {
     const auto found = json.find(key);
+    if (found == json.end() && key == std::string_view(kSpecialTokens)) return;  // an older training
     if (found == json.end()) throw input_error("{}: no '{}'", where, key);
     using T = std::remove_cvref_t<decltype(value)>;
     const bool is_whole = std::is_same_v<T, Index> || std::is_same_v<T, std::uint64_t>;

@@ -18,12 +18,13 @@ struct TrainSettings {
   bool as_published = false;  // with the published code's bugs (docs/training.md)
 
   // Data.
-  Index n_train = 0, n_eval = 0;  // sequences
-  Index n_tokens = 0;             // of a sequence
-  Index n_symbols = 0;            // digits, or words of the vocabulary; 0: real inputs
-  bool outer_skip = false;        // circle as published: see published_oddities
-  std::string text, tokenizer;    // memorize: a file and a directory instead of generated sequences
-  std::string text_digest;        // SHA-256 of the ids that the text became
+  Index n_train = 0, n_eval = 0;             // sequences
+  Index n_tokens = 0;                        // of a sequence
+  Index n_symbols = 0;                       // digits, or words of the vocabulary; 0: real inputs
+  bool outer_skip = false;                   // circle as published: see published_oddities
+  std::string text, tokenizer;               // memorize: a file and a directory instead of generated sequences
+  std::string special_tokens = "as-stored";  // around each line of the text: as-stored, none or bos
+  std::string text_digest;                   // SHA-256 of the ids that the text became
 
   // Network.
   Index n_blocks = 0, n_heads = 0, width = 0;
@@ -61,9 +62,12 @@ std::vector<std::string> published_oddities(const TrainSettings& settings);
 // Throws Error(kUsage) on what cannot be.
 void check_settings(const TrainSettings& settings);
 
+// special_tokens is written only where it is not the default, so that trainings begun before it existed can be resumed.
 nlohmann::json to_json(const TrainSettings& settings);
 // Throws Error(kInput); `where` begins the message.
 TrainSettings settings_from_json(const nlohmann::json& json, std::string_view where);
+// The fields that differ, with both values: "seed 1 there, 2 here". Empty if there are none.
+std::string differences(const TrainSettings& there, const TrainSettings& here);
 
 // config.json of the network, of family "san".
 nlohmann::json network_config(const TrainSettings& settings);

@@ -65,7 +65,7 @@ TaskSet memories(const TrainSettings& s, TaskData& data) {
     const Network network = network_from_config(network_config(s).dump(), "config.json");
     out.samples = random_samples(network, s.seed, s.n_train, s.n_tokens, TokenLaw::kZipf);
   } else {
-    out.samples = text_ids(s.text, s.tokenizer, s.n_train, s.n_tokens);
+    out.samples = text_ids(s);
     for (const Sample& sample : out.samples) {
       for (const std::int32_t id : std::get<TokenIds>(sample.content)) {
         data.n_symbols = std::max(data.n_symbols, Index{id} + 1);

@@ -32,26 +32,26 @@ std::string output_of(const std::vector<std::string>& words) {
 
 }  // namespace
 
-std::vector<Sample> text_ids(const std::string& text, const std::string& tokenizer, Index n_samples, Index n_tokens) {
-  const Result tokens =
-      from_json(output_of({program(), "tokens", tokenizer, "--text", text, "--samples", std::to_string(n_samples),
-                           "--tokens", std::to_string(n_tokens), "--format", "json"}),
-                "rankfall tokens");
+std::vector<Sample> text_ids(const TrainSettings& s) {
+  const Result tokens = from_json(
+      output_of({program(), "tokens", s.tokenizer, "--text", s.text, "--special-tokens", s.special_tokens, "--samples",
+                 std::to_string(s.n_train), "--tokens", std::to_string(s.n_tokens), "--format", "json"}),
+      "rankfall tokens");
   std::vector<Sample> samples;
-  const auto n = static_cast<std::size_t>(n_tokens);
+  const auto n = static_cast<std::size_t>(s.n_tokens);
   for (const Row& row : tokens.rows) {
-    if (row.metric != "token" || !row.sample || !row.k || !row.mean || *row.k >= n_tokens) continue;
-    const auto s = static_cast<std::size_t>(*row.sample);
-    while (samples.size() <= s) {
+    if (row.metric != "token" || !row.sample || !row.k || !row.mean || *row.k >= s.n_tokens) continue;
+    const auto at = static_cast<std::size_t>(*row.sample);
+    while (samples.size() <= at) {
       Sample& sample = samples.emplace_back();
       sample.content = TokenIds(n, 0);
       sample.valid.assign(n, 0);
     }
-    std::get<TokenIds>(samples[s].content)[static_cast<std::size_t>(*row.k)] = static_cast<std::int32_t>(*row.mean);
-    samples[s].valid[static_cast<std::size_t>(*row.k)] = 1;
+    std::get<TokenIds>(samples[at].content)[static_cast<std::size_t>(*row.k)] = static_cast<std::int32_t>(*row.mean);
+    samples[at].valid[static_cast<std::size_t>(*row.k)] = 1;
   }
   std::erase_if(samples, [](const Sample& sample) { return sample.valid[0] == 0; });  // empty lines
-  if (samples.empty()) throw input_error("{}: no text in it", text);
+  if (samples.empty()) throw input_error("{}: no text in it", s.text);
   return samples;
 }
 

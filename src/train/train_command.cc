@@ -26,7 +26,7 @@ namespace {
 // What is given replaces the task's default.
 struct Overrides {
   std::optional<Index> n_train, n_eval, n_tokens, n_symbols, n_blocks, n_heads, width, mlp, batch, n_epochs;
-  std::optional<std::string> norm, optimiser, schedule, text, tokenizer, init;
+  std::optional<std::string> norm, optimiser, schedule, text, tokenizer, special_tokens, init;
   std::optional<double> learning_rate, weight_decay, dropout, clip, init_std;
   bool no_positions = false, no_attn_skip = false, no_mlp_skip = false, no_shuffle = false;
 
@@ -57,6 +57,7 @@ struct Overrides {
     put(clip, s.clip);
     put(text, s.text);
     put(tokenizer, s.tokenizer);
+    put(special_tokens, s.special_tokens);
     if (no_positions) s.positions = false;
     if (no_attn_skip) s.attn_skip = false;
     if (no_mlp_skip) s.mlp_skip = false;
@@ -213,6 +214,10 @@ void add_train_command(CLI::App& app) {
       add_given(sub, "--text", given.text, "memorize: text to learn, one sequence per line", kData)->type_name("FILE");
   add_given(sub, "--vocab", given.tokenizer, "memorize: directory with the tokenizer", kData)
       ->type_name("DIR")
+      ->needs(text);
+  add_given(sub, "--special-tokens", given.special_tokens, cli::kSpecialTokensHelp, kData)
+      ->check(cli::one_of(cli::special_tokens_names()))
+      ->default_str("as-stored")
       ->needs(text);
   add_given(sub, "--layers", given.n_blocks, "number of blocks", kNetwork)->check(CLI::Range(1, 10'000));
   add_given(sub, "--heads", given.n_heads, "number of heads", kNetwork)->check(CLI::Range(1, 4096));

@@ -65,7 +65,7 @@ class Training {
       throw usage_error(
           "{}: has a training with other settings ({}); give the same, or another "
           "directory",
-          files_.directory().string(), difference(*there));
+          files_.directory().string(), differences(*there, settings_));
     }
     // Also when resuming: whatever is missing or was changed is as it should be again.
     files_.write_settings(settings_);
@@ -85,18 +85,6 @@ class Training {
     status_.step = state->epoch * steps_per_epoch_;
     history_.rows = state->history.rows;
     files_.write_model(network_, state->parameters, history_);
-  }
-
-  std::string difference(const TrainSettings& other) const {
-    std::string out;
-    const nlohmann::json there = to_json(other);
-    const nlohmann::json here = to_json(settings_);
-    for (const auto& [key, value] : here.items()) {
-      if (there.at(key) != value) {
-        out += fmt::format("{}{} {} there, {} here", out.empty() ? "" : ", ", key, there.at(key).dump(), value.dump());
-      }
-    }
-    return out;
   }
 
   std::vector<std::int64_t> order() const {

@@ -358,6 +358,15 @@ if [[ -x $(dirname "$rankfall")/rankfall-train ]]; then
   check "ids for features" 3 "takes real features" -- measure "$dir/hull" --ids "$dir/sorted/seed-0/task.safetensors"
   check "train on a text" 0 -- train memorize -o "$dir/memory" --quick --layers 1 --epochs 1 -q --text "$dir/text" \
     --vocab "$tokenizers/bert-uncased"
+  digest() { sed -n 's/.*"text_digest": "\(.*\)".*/\1/p' "$dir/$1/training.json"; }
+  check "train on a text without special tokens" 0 -- train memorize -o "$dir/bare" --quick --layers 1 --epochs 1 -q \
+    --text "$dir/text" --vocab "$tokenizers/bert-uncased" --special-tokens none
+  expect "other ids" test "$(digest memory)" != "$(digest bare)"
+  expect "kept for resuming" grep -q '"special_tokens": "none"' "$dir/bare/training.json"
+  check "resumed with other special tokens" 2 'special_tokens "none" there, "as-stored" here' -- train memorize \
+    -o "$dir/bare" --quick --layers 1 --epochs 1 -q --text "$dir/text" --vocab "$tokenizers/bert-uncased" --resume
+  check "special tokens of generated sequences" 2 "special-tokens" -- train memorize -o "$dir/memory2" --quick -q \
+    --special-tokens none
   check "train on no text" 3 "" -- train memorize -o "$dir/memory2" --quick --quiet --text "$dir/none" --vocab "$dir"
   check "circle" 0 -- circle -o "$dir/circle" --quick --epochs 2 --dim 8 --steps 5 -q
   expect "tracks as rows" grep -q ',track.x,' "$dir/circle/circle.csv"

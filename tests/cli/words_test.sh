@@ -59,6 +59,7 @@ for words in version -V --version; do
 done
 check "models" 0 -- models
 expect "presets" grep -qE '^  bert-base@init +12 layers of 12 heads, width 768$' "$dir/out"
+expect "by what they are for" bash -c 'sed -n "/^Released decoders/,/^$/p" "$1" | grep -q pythia-70m@init && ! sed -n "/^Released decoders/,/^$/p" "$1" | grep -q bert' - "$dir/out"
 expect "and how to get trained ones" grep -q 'hf download' "$dir/out"
 expect "families with what they need" grep -qE '^  gpt2 +n_embd, n_layer, n_head, vocab_size; for --text vocab.json' "$dir/out"
 expect "kinds of attention" grep -qE '^  nystrom +nystrom:m=64$' "$dir/out"

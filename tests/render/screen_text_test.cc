@@ -45,10 +45,10 @@ TEST(ToList, FitsTheWidth) {
                                             {"bcd", "short"}};
   EXPECT_EQ(to_list(lines, options),
             "Heading\n"
-            "  a    ||X|| is the norm of a matrix with a long\n"
-            "       explanation\n"
+            "  a  ||X|| is the norm of a matrix with a long\n"
+            "     explanation\n"
             "  nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn\n"
-            "       long\n"
+            "     long\n"
             "\n"
             "Next\n"
             "  bcd  short\n");

@@ -175,7 +175,7 @@ def train_finds_its_command_by_itself() -> None:
         return
     pathlib.Path("bad.sh").write_text("#!/bin/sh\ntouch executed\n")
     os.chmod("bad.sh", 0o755)
-    words = ["train", "memorize", "--text", "text.txt", "--tokenizer", "model", "--quick", "--epochs", "1", "-o", "memorized"]
+    words = ["train", "memorize", "--text", "text.txt", "--vocab", "model", "--quick", "--epochs", "1", "-o", "memorized"]
     run(words, program=str(program), env={"RANKFALL_COMMAND": str(pathlib.Path("bad.sh").resolve())})
     if pathlib.Path("executed").exists():
         fail("rankfall-train executes $RANKFALL_COMMAND")

@@ -292,6 +292,8 @@ TEST(Bounds, SayWhichConditionFails) {
   EXPECT_EQ(theorem(base + ",attn_skip=0,norm=none,mlp=4", "T2.3_depth"), Reason::kMlp);
   EXPECT_EQ(theorem("san:layers=2,heads=2,dim=8,vocab=30,std=0.02,attn_skip=0,norm=none,mlp=4", "C3.2_depth"),
             Reason::kNone);
+  // A parallel block has an MLP: the mask is what excludes it.
+  EXPECT_EQ(theorem(RANKFALL_TEST_DATA "/families/gpt_neox@init", "C3.2_depth"), Reason::kDifferentKeys);
 }
 
 // Of E = R W_QK R^T and any r: a kernel of distances adds to r only, a window hides keys.

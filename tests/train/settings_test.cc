@@ -51,6 +51,18 @@ TEST(Settings, RefuseWhatCannotBe) {
   EXPECT_THROW(settings_from_json(json, "memory"), Error);
 }
 
+// Trainings begun before the choice of special tokens existed have no entry for it.
+TEST(Settings, SpecialTokensAreWrittenWhereChosen) {
+  TrainSettings s = default_settings("memorize", true);
+  EXPECT_FALSE(to_json(s).contains("special_tokens"));
+  TrainSettings none = s;
+  none.special_tokens = "none";
+  EXPECT_EQ(settings_from_json(to_json(none), "memory"), none);
+  EXPECT_EQ(differences(s, none), R"(special_tokens "as-stored" there, "none" here)");
+  none.special_tokens = "some";
+  EXPECT_THROW(check_settings(none), Error);
+}
+
 TEST(Settings, Schedules) {
   TrainSettings s = default_settings("sort", true);
   s.n_epochs = 100;

@@ -66,8 +66,13 @@ export function withPowers(text: string): string {
   });
 }
 
+// A hyphen before a number that stands by itself is a minus sign: not in names (run-2), ranges (2-3) or powers (10^-5).
+export function withMinusSigns(text: string): string {
+  return text.replace(/(^|[\s(])-(?=[0-9])/g, "$1−");
+}
+
 // Plain text with its powers, written 10^-77, 1e-77 or n^-0.5, as powers.
 export function prose(text: string): (Node | string)[] {
-  const parts = withPowers(text).split(/\b(10|n)\^([-−+]?[0-9]+(?:\.[0-9]+)?)/);
+  const parts = withMinusSigns(withPowers(text)).split(/\b(10|n)\^([-−+]?[0-9]+(?:\.[0-9]+)?)/);
   return parts.map((part, place) => (place % 3 === 2 ? element("sup", {}, withMinus(part)) : part));
 }

@@ -261,6 +261,19 @@ function testPage(file) {
     await page.close();
   });
 
+  test("prints tables that fit the paper, and panels beside each other", async () => {
+    const { page, complaints } = await open(file, { viewport: { width: 700, height: 1000 } });
+    await page.emulateMedia({ media: "print" });
+    const wide = await page.$$eval(".table", (tables) =>
+      tables.filter((table) => table.firstElementChild.getBoundingClientRect().width > table.getBoundingClientRect().width + 1).map((table) => table.textContent.slice(0, 100)),
+    );
+    const displays = await page.$$eval(".panels", (all) => all.map((panels) => getComputedStyle(panels).display));
+    assert.deepEqual(wide, []);
+    assert.ok(displays.every((display) => display === "grid"));
+    assert.deepEqual(complaints, []);
+    await page.close();
+  });
+
   test("prints every chart in light colours", async () => {
     const { page, complaints } = await open(file, { colorScheme: "dark" });
     await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));

@@ -3,7 +3,7 @@ import test from "node:test";
 import { escapeForScript } from "../build.mjs";
 import { load } from "./load.mjs";
 
-const { formatNumber, formatLog10, formatValue, withPowers } = await load("numbers");
+const { formatNumber, formatLog10, formatValue, withMinusSigns, withPowers } = await load("numbers");
 const { visibleRows, toCsv } = await load("rows");
 const { recoloured, colourFor } = await load("palette");
 const { withoutSeriesLegends, withSeriesTitles } = await load("spec");
@@ -58,6 +58,10 @@ test("numbers in sentences have the style of the page, names are left alone", ()
     ["0x1e5 and abc1e5", "0x1e5 and abc1e5"],
   ];
   for (const [text, expected] of cases) assert.equal(withPowers(text), expected);
+});
+
+test("hyphens before numbers in sentences are minus signs", () => {
+  assert.equal(withMinusSigns("L0H1 -1.1×10^-5 and (-2); run-2, 2-3, -attn_skip"), "L0H1 −1.1×10^-5 and (−2); run-2, 2-3, -attn_skip");
 });
 
 const dataset = {

@@ -164,7 +164,8 @@ class BoundsRows {
         lambda = std::max(lambda, std::sqrt(*norms->mlp_one * *norms->mlp_inf));
       }
     }
-    const Reason no_mlp = mlps_.empty() ? Reason::kNoMlp : Reason::kNone;
+    const bool has_parallel = std::ranges::any_of(attention_, [](const SubLayer* l) { return l->branches.size() > 1; });
+    const Reason no_mlp = mlps_.empty() && !has_parallel ? Reason::kNoMlp : Reason::kNone;
     forms.push_back({"C3.2_depth", first({no_mlp, fails, gated, range}), std::log10(4 * beta * n_heads * lambda)});
     return forms;
   }
