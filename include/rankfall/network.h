@@ -76,9 +76,9 @@ struct Norm {
   std::optional<TensorSlice> gain = {}, bias = {};
 };
 
-// kGelu is x Phi(x) with erf; kGeluTanh its tanh approximation ("gelu_new"), kGeluBloom the same with the root of 2/pi
-// cut to eight digits.
-enum class Activation { kIdentity, kRelu, kGelu, kGeluTanh, kGeluBloom, kSilu, kTanh };
+// kGelu is x Phi(x) with erf; kGeluTanh its tanh approximation ("gelu_new"), kGeluBloom and kGeluFast the same with the
+// root of 2/pi cut to eight and to ten digits.
+enum class Activation { kIdentity, kRelu, kGelu, kGeluTanh, kGeluBloom, kGeluFast, kSilu, kTanh };
 
 // Which keys a query may see, besides padding, which belongs to the sample.
 struct Mask {

@@ -154,6 +154,8 @@ class Forward {
       }
       case Activation::kGeluBloom:
         return x / T(2) * (T(1) + tanh(T(T(0.79788456) * x * (T(1) + T(0.044715) * x * x))));
+      case Activation::kGeluFast:
+        return x / T(2) * (T(1) + tanh(T(T(0.7978845608) * x * (T(1) + T(0.044715) * x * x))));
       case Activation::kSilu:
         return x / (T(1) + exp(T(-x)));
       case Activation::kTanh:

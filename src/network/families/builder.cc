@@ -12,7 +12,8 @@ namespace {
 // The activation a config.json names (gelu, gelu_new, relu, ...), or nothing.
 std::optional<Activation> activation_named(std::string_view name) {
   if (name == "gelu" || name == "gelu_python") return Activation::kGelu;
-  if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::kGeluTanh;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
+  if (name == "gelu_fast") return Activation::kGeluFast;
   if (name == "gelu_bloom") return Activation::kGeluBloom;
   if (name == "relu") return Activation::kRelu;
   if (name == "silu" || name == "swish") return Activation::kSilu;
