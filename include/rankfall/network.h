@@ -267,12 +267,13 @@ struct SubLayer {
 
 // Word table, through `projection` where there is one (OPT-350m), plus, where present, position and segment tables;
 // position p is row p + position_offset. With a padding id (RoBERTa) only other tokens count as positions, and padding
-// is at row position_offset - 1.
+// is at row position_offset - 1; with `skips_padding` (OPT) the same holds for what the sample says is padding.
 struct TokenInput {
   TensorSlice words;
   std::optional<TensorSlice> positions = {}, segments = {};
   Index position_offset = 0;
   std::optional<std::int32_t> padding_id = {};
+  bool skips_padding = false;
   std::optional<Linear> projection = {};
 };
 

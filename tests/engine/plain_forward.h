@@ -310,6 +310,11 @@ class Forward {
                                        [&](std::int32_t id) { return id != *tokens.padding_id; });
           position = ids[i] == *tokens.padding_id ? *tokens.padding_id : n + *tokens.padding_id;
         }
+        // OPT: the same by the sample's mask.
+        if (tokens.skips_padding && !sample.valid.empty()) {
+          const auto n = std::count(sample.valid.begin(), sample.valid.begin() + static_cast<std::ptrdiff_t>(i) + 1, 1);
+          position = (sample.valid[i] != 0 ? n : 0) - 1 + tokens.position_offset;
+        }
         for (Index c = 0; c < tokens.words.cols; ++c)
           x[i][static_cast<std::size_t>(c)] = weight(tokens.words, ids[i], c);
         if (tokens.projection) x[i] = linear(*tokens.projection, {x[i]})[0];
