@@ -94,7 +94,7 @@ TEST(ModelSpec, ImpossibleSpecificationsAreRefused) {
       {"san:layers=1,heads=1,dim=8,norm=middle", "expected post, pre or none"},
       {"san:layers=1,heads=1,dim=8,mask=window", "'window' is missing"},
       {"san:layers=1,heads=1,dim=8,window=3", "go with mask=window"},
-      {"san:layers=1,heads=1,dim=8,act=step", "unknown activation"},
+      {"san:layers=1,heads=1,dim=8,act=step", "unsupported activation"},
       {"san:layers=1,heads=1,dim=8,bias=maybe", "expected 0 or 1"},
       {"san:layers=1,heads=1,dim=7,relative=xlnet", "even width"},
       {"san:layers=,heads=1,dim=7", "expected a number"},

@@ -20,6 +20,7 @@ Network make_opt(const Config& config) {
   const bool bias = config.flag("enable_bias", true);
   const bool before = config.flag("do_layer_norm_before", true);
   const bool affine = config.flag("layer_norm_elementwise_affine", true);
+  check_causal(config);
   const auto norm = [&](const std::string& prefix) {
     return affine ? b.layer_norm(prefix, d, 1e-5) : Norm{Norm::Kind::kLayer, 1e-5};
   };
