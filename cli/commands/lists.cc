@@ -276,10 +276,11 @@ std::vector<Section> model_sections() {
        {"san:layers=12,heads=12,...", "an architecture described by a few numbers: san:layers=12,heads=12,dim=768"}}};
   Section families{"Families: model_type in config.json, and the other entries that it must have:", {}};
   for (const FamilyInfo& family : family_infos()) {
-    const bool has_text = std::ranges::find(family.config, "vocab_size") != family.config.end();
+    const bool has_text = family.model_type != "vit" && family.model_type != "san";
+    const std::string needs = family.config.empty() ? "none" : fmt::format("{}", fmt::join(family.config, ", "));
     families.lines.push_back(
         {family.model_type,
-         fmt::format("{}{}", fmt::join(family.config, ", "),
+         fmt::format("{}{}", needs,
                      has_text ? fmt::format("; for --text {}", tokenizer_files(family.model_type)) : "")});
   }
   Section kinds{"Kinds of attention for --attention, with their defaults:", {}};
