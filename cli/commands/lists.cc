@@ -297,10 +297,10 @@ std::vector<Section> model_sections() {
        {"san:layers=12,heads=12,...", "an architecture described by a few numbers: san:layers=12,heads=12,dim=768"}}};
   Section families{"Families: model_type in config.json, and the other entries that it must have:", {}};
   for (const FamilyInfo& family : family_infos()) {
-    const bool has_text = std::ranges::find(family.config, "vocab_size") != family.config.end();
-    const std::string needs =
-        fmt::format("{}{}", fmt::join(family.config, ", "),
-                    has_text ? fmt::format("; for --text {}", tokenizer_files(family.model_type)) : "");
+    const bool has_text = family.model_type != "vit" && family.model_type != "san";
+    const std::string entries = family.config.empty() ? "none" : fmt::format("{}", fmt::join(family.config, ", "));
+    const std::string needs = fmt::format(
+        "{}{}", entries, has_text ? fmt::format("; for --text {}", tokenizer_files(family.model_type)) : "");
     // Families that need the same share a line.
     const auto same = std::ranges::find(families.lines, needs, &ExplainedName::explanation);
     if (same == families.lines.end()) {

@@ -76,9 +76,9 @@ struct Norm {
   std::optional<TensorSlice> gain = {}, bias = {};
 };
 
-// kGelu is x Phi(x) with erf; kGeluTanh its tanh approximation ("gelu_new"), kGeluBloom the same with the root of 2/pi
-// cut to eight digits.
-enum class Activation { kIdentity, kRelu, kGelu, kGeluTanh, kGeluBloom, kSilu, kTanh };
+// kGelu is x Phi(x) with erf; kGeluTanh its tanh approximation ("gelu_new"), kGeluBloom and kGeluFast the same with the
+// root of 2/pi cut to eight and to ten digits.
+enum class Activation { kIdentity, kRelu, kGelu, kGeluTanh, kGeluBloom, kGeluFast, kSilu, kTanh };
 
 // Which keys a query may see, besides padding, which belongs to the sample.
 struct Mask {
@@ -267,12 +267,13 @@ struct SubLayer {
 
 // Word table, through `projection` where there is one (OPT-350m), plus, where present, position and segment tables;
 // position p is row p + position_offset. With a padding id (RoBERTa) only other tokens count as positions, and padding
-// is at row position_offset - 1.
+// is at row position_offset - 1; with `skips_padding` (OPT) the same holds for what the sample says is padding.
 struct TokenInput {
   TensorSlice words;
   std::optional<TensorSlice> positions = {}, segments = {};
   Index position_offset = 0;
   std::optional<std::int32_t> padding_id = {};
+  bool skips_padding = false;
   std::optional<Linear> projection = {};
 };
 

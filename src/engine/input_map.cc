@@ -12,11 +12,14 @@ std::vector<TensorSlice> stage_slices(const InputMap& input) {
   return out;
 }
 
-std::vector<Index> position_rows(const TokenInput& input, const TokenIds& ids) {
+std::vector<Index> position_rows(const TokenInput& input, const Sample& sample) {
+  const TokenIds& ids = std::get<TokenIds>(sample.content);
+  const bool by_mask = input.skips_padding && !sample.valid.empty();
   std::vector<Index> rows(ids.size());
   Index next = input.position_offset;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    rows[i] = ids[i] == input.padding_id ? input.position_offset - 1 : next++;
+    const bool is_padding = ids[i] == input.padding_id || (by_mask && sample.valid[i] == 0);
+    rows[i] = is_padding ? input.position_offset - 1 : next++;
   }
   return rows;
 }

@@ -38,7 +38,7 @@ Matrix<T> source_state(const Network& network, const WeightSource& source, const
     add_table_rows<T>(*input.segments, network, source, segment, x);
   }
   if (input.positions) {
-    const std::vector<Index> rows = position_rows(input, ids);
+    const std::vector<Index> rows = position_rows(input, sample);
     add_table_rows<T>(
         *input.positions, network, source, [&](Index i) { return rows[static_cast<std::size_t>(i)]; }, x);
   }

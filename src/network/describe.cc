@@ -38,6 +38,8 @@ const char* activation_name(Activation activation) {
       return "gelu";
     case Activation::kGeluTanh:
       return "gelu (tanh)";
+    case Activation::kGeluFast:
+      return "gelu (fast)";
     case Activation::kGeluBloom:
       return "gelu (bloom)";
     case Activation::kSilu:

@@ -65,6 +65,21 @@ void check_content(const Network& network, const HiddenState& hidden) {
   check_width("channels", hidden.values.cols(), network.sizes.d_model);
 }
 
+// ALiBi counts positions without padding, and the engine by distance: the same unless padding stands between tokens.
+void check_padding(const Network& network, const std::vector<std::uint8_t>& valid) {
+  const auto has_alibi = [](const SubLayer& layer) {
+    return layer.attention() && std::holds_alternative<AlibiPositions>(layer.attention()->positions);
+  };
+  if (valid.empty() || std::ranges::none_of(network.layers, has_alibi)) return;
+  const auto first = std::ranges::find_if(valid, [](auto v) { return v != 0; });
+  const auto behind = std::find_if(valid.rbegin(), valid.rend(), [](auto v) { return v != 0; }).base();
+  const auto hole = std::find(first, behind, std::uint8_t{0});
+  if (hole != behind) {
+    throw usage_error("padding at position {}, between tokens; a model with ALiBi takes it in front or behind only",
+                      hole - valid.begin());
+  }
+}
+
 // Ids of a vocabulary with probability 1/rank, up to a factor.
 class ZipfTokens {
  public:
@@ -116,6 +131,7 @@ void check_sample(const Network& network, const Sample& sample) {
   if (!sample.valid.empty() && std::ranges::none_of(sample.valid, [](auto v) { return v != 0; })) {
     throw usage_error("a sample that is all padding");
   }
+  check_padding(network, sample.valid);
   const auto* input = std::get_if<TokenInput>(&network.input.source);
   const Index n_segments = input && input->segments ? input->segments->rows : 0;
   for (const std::int32_t segment : sample.segments) {

@@ -23,6 +23,8 @@ torch::Tensor activate(Activation act, const torch::Tensor& x) {
       return torch::gelu(x, "tanh");
     case Activation::kGeluBloom:
       return 0.5 * x * (1 + torch::tanh(kBloomRoot * (x + 0.044715 * x * x * x)));
+    case Activation::kGeluFast:
+      return 0.5 * x * (1 + torch::tanh(kFastRoot * (x + 0.044715 * x * x * x)));
     case Activation::kSilu:
       return torch::silu(x);
     case Activation::kTanh:

@@ -177,6 +177,47 @@ TEST(Dense, EqualsThePlainForwardPassForEveryPositionScheme) {
   }
 }
 
+// As in the original: real tokens are counted wherever padding stands, and padding has a row of its own.
+TEST(Dense, OptsPositionsCountRealTokensOnly) {
+  const Network network = network_from_config(
+      R"({"model_type": "opt", "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "ffn_dim": 14,
+          "vocab_size": 40, "max_position_embeddings": 20, "init_std": 0.4})",
+      "config");
+  const auto weights = draw_weights(network.tensors, 5);
+  const Sample plain_sample = random_samples(network, 5, 1, 6)[0];
+  const auto alone = engine_states<double>(network, *weights, plain_sample);
+  Sample sample = plain_sample;
+  auto& ids = std::get<TokenIds>(sample.content);
+  ids.insert(ids.begin(), {1, 1});
+  ids.insert(ids.begin() + 5, 1);
+  ids.push_back(1);
+  sample.valid = {0, 0, 1, 1, 1, 0, 1, 1, 1, 0};
+  const auto states = engine_states<double>(network, *weights, sample);
+  plain::Forward<double> reference(network, *weights);
+  EXPECT_LE(difference(states, reference.states(sample)), 1e-13);
+  for (std::size_t l = 0; l < alone.size(); ++l) {
+    EXPECT_LE((alone[l].topRows(3) - states[l].middleRows(2, 3)).cwiseAbs().maxCoeff(), 1e-13) << l;
+    EXPECT_LE((alone[l].bottomRows(3) - states[l].middleRows(6, 3)).cwiseAbs().maxCoeff(), 1e-13) << l;
+  }
+}
+
+// The constants of the three forms differ in the eighth and eleventh digit.
+TEST(Dense, FormsOfGeluDifferInTheirConstant) {
+  const auto states = [](const char* act) {
+    const Model model = open_model(std::string("san:layers=2,heads=2,dim=8,std=0.7,mlp=12,act=") + act, 4);
+    const Sample sample = random_samples(model.network, 9, 1, 6)[0];
+    plain::Forward<double> reference(model.network, *model.weights);
+    const auto out = engine_states<double>(model.network, *model.weights, sample);
+    EXPECT_LE(difference(out, reference.states(sample)), 1e-14) << act;
+    return out.back();
+  };
+  const Matrix<double> fast = states("gelu_fast");
+  const double apart = (fast - states("gelu_new")).cwiseAbs().maxCoeff();
+  EXPECT_GT(apart, 1e-13);
+  EXPECT_LT(apart, 1e-10);
+  EXPECT_GT((fast - states("gelu_bloom")).cwiseAbs().maxCoeff(), 1e-10);
+}
+
 TEST(Dense, GivenHiddenStatesSkipTheInputMap) {
   const Model model = open_model("san:layers=2,heads=2,dim=8,std=0.7", 4);
   const Sample sample = random_samples(model.network, 9, 1, 6)[0];

@@ -154,6 +154,8 @@ class Forward {
       }
       case Activation::kGeluBloom:
         return x / T(2) * (T(1) + tanh(T(T(0.79788456) * x * (T(1) + T(0.044715) * x * x))));
+      case Activation::kGeluFast:
+        return x / T(2) * (T(1) + tanh(T(T(0.7978845608) * x * (T(1) + T(0.044715) * x * x))));
       case Activation::kSilu:
         return x / (T(1) + exp(T(-x)));
       case Activation::kTanh:
@@ -307,6 +309,11 @@ class Forward {
           const auto n = std::count_if(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                                        [&](std::int32_t id) { return id != *tokens.padding_id; });
           position = ids[i] == *tokens.padding_id ? *tokens.padding_id : n + *tokens.padding_id;
+        }
+        // OPT: the same by the sample's mask.
+        if (tokens.skips_padding && !sample.valid.empty()) {
+          const auto n = std::count(sample.valid.begin(), sample.valid.begin() + static_cast<std::ptrdiff_t>(i) + 1, 1);
+          position = (sample.valid[i] != 0 ? n : 0) - 1 + tokens.position_offset;
         }
         for (Index c = 0; c < tokens.words.cols; ++c)
           x[i][static_cast<std::size_t>(c)] = weight(tokens.words, ids[i], c);

@@ -26,7 +26,7 @@ TEST(SplitActivation, DividedDifferencesAreRightToRounding) {
   const Digits enough(400);  // to see 10^-270 beside 1, which is what the definitions subtract
   // The density e^(-a^2/2) itself has a relative error of a^2/2 roundings.
   for (const Activation act : {Activation::kIdentity, Activation::kRelu, Activation::kGelu, Activation::kGeluTanh,
-                               Activation::kSilu, Activation::kTanh}) {
+                               Activation::kGeluBloom, Activation::kGeluFast, Activation::kSilu, Activation::kTanh}) {
     for (const double a :
          {-30.0, -12.0, -5.5, -1.3, -0.75, -1e-3, -1e-30, 1e-200, 1e-9, 0.3, 0.9, 2.0, 7.0, 30.0, 500.0}) {
       const ManyDigits at_a = activated(act, ManyDigits(a));

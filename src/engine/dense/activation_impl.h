@@ -56,6 +56,9 @@ void activate(Activation act, MutableMatrixRef<T> x) {
     case Activation::kGeluBloom:
       gelu_tanh<T>(T(kBloomRoot), x);
       return;
+    case Activation::kGeluFast:
+      gelu_tanh<T>(T(kFastRoot), x);
+      return;
     case Activation::kSilu:
       x.array() /= T(1) + (-x.array()).exp();
       return;

@@ -235,6 +235,8 @@ void activate(Activation act, SplitState& x) {
       return activate_with_tail<GeluTanhAt<TanhRoot>, GeluTanhTail<TanhRoot>>(x);
     case Activation::kGeluBloom:
       return activate_with_tail<GeluTanhAt<BloomRoot>, GeluTanhTail<BloomRoot>>(x);
+    case Activation::kGeluFast:
+      return activate_with_tail<GeluTanhAt<FastRoot>, GeluTanhTail<FastRoot>>(x);
     case Activation::kSilu:
       return activate_with_tail<SiluAt, SiluTail>(x);
     case Activation::kTanh:
@@ -254,6 +256,8 @@ double divided_difference(Activation act, double a, double e) {
       return GeluTanhAt<TanhRoot>(a).difference(e);
     case Activation::kGeluBloom:
       return GeluTanhAt<BloomRoot>(a).difference(e);
+    case Activation::kGeluFast:
+      return GeluTanhAt<FastRoot>(a).difference(e);
     case Activation::kSilu:
       return SiluAt(a).difference(e);
     case Activation::kTanh:

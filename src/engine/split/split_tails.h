@@ -47,12 +47,15 @@ struct GeluTail {
   }
 };
 
-// The factor in g of activation_impl.h, of the two forms.
+// The factor in g of activation_impl.h, of the three forms.
 struct TanhRoot {
   static double value() { return std::sqrt(2 / 3.14159265358979323846); }
 };
 struct BloomRoot {
   static double value() { return kBloomRoot; }
+};
+struct FastRoot {
+  static double value() { return kFastRoot; }
 };
 
 // x logistic(2 g(x)) = x e^(2 g(x)), g as in activation_impl.h.

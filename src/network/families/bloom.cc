@@ -18,6 +18,7 @@ Network make_bloom(const Config& config) {
   if (config.flag("apply_residual_connection_post_layernorm", false)) {
     config.fail("'apply_residual_connection_post_layernorm' is true, expected false: a skip from behind the norm");
   }
+  check_causal(config);
 
   Network& network = b.network();
   network.sizes = {n_layers, n_heads, d, vocab, 0};

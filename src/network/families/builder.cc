@@ -1,5 +1,6 @@
 #include "network/families/builder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -12,7 +13,8 @@ namespace {
 // The activation a config.json names (gelu, gelu_new, relu, ...), or nothing.
 std::optional<Activation> activation_named(std::string_view name) {
   if (name == "gelu" || name == "gelu_python") return Activation::kGelu;
-  if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") return Activation::kGeluTanh;
+  if (name == "gelu_new" || name == "gelu_pytorch_tanh") return Activation::kGeluTanh;
+  if (name == "gelu_fast") return Activation::kGeluFast;
   if (name == "gelu_bloom") return Activation::kGeluBloom;
   if (name == "relu") return Activation::kRelu;
   if (name == "silu" || name == "swish") return Activation::kSilu;
@@ -52,6 +54,19 @@ Norm NetworkBuilder::offset_rms_norm(const std::string& prefix, Index width, dou
   return {Norm::Kind::kRms, eps, gain};
 }
 
+// Dynamic scaling of rotary positions is for inputs longer than the model's own.
+Network NetworkBuilder::finish() && {
+  for (const SubLayer& layer : network_.layers) {
+    const Attention* attention = layer.attention();
+    const auto* rotary = attention ? std::get_if<RotaryPositions>(&attention->positions) : nullptr;
+    const auto* dynamic = rotary ? std::get_if<DynamicScaling>(&rotary->scaling) : nullptr;
+    if (!dynamic) continue;
+    const double longest = std::min(dynamic->factor * dynamic->original, static_cast<double>(kMaxPositions));
+    network_.sizes.max_positions = std::max(network_.sizes.max_positions, static_cast<Index>(longest));
+  }
+  return std::move(network_);
+}
+
 Linear rows_of(Linear f, Index first, Index count) {
   f.w = outputs_of(f.w, false, first, count);
   if (f.b) f.b = outputs_of(*f.b, true, first, count);
@@ -83,12 +98,17 @@ void check_absolute_positions(const Config& config) {
   if (scheme != "absolute") config.fail("'position_embedding_type' is {}, expected 'absolute'", in_quotes(scheme));
 }
 
+void check_causal(const Config& config) {
+  if (config.flag("is_causal", true)) return;
+  config.fail("'is_causal' is false, expected true: tokens of this family see only tokens before them");
+}
+
 Activation activation_of(const Config& config, std::string_view key, std::string_view fallback) {
   const std::string name = config.text(key, fallback);
   const auto activation = activation_named(name);
   if (!activation) {
-    config.fail("'{}' is {}, an unknown activation; expected gelu, gelu_new, relu, silu, tanh or linear", key,
-                in_quotes(name));
+    config.fail("'{}' is {}, an unsupported activation; expected gelu, gelu_new, gelu_fast, relu, silu, tanh or linear",
+                key, in_quotes(name));
   }
   return *activation;
 }

@@ -32,7 +32,7 @@ class NetworkBuilder {
 
   void add(const SubLayer& layer) { network_.layers.push_back(layer); }
   Network& network() { return network_; }
-  Network finish() && { return std::move(network_); }
+  Network finish() &&;
 
  private:
   Network network_;
@@ -73,6 +73,9 @@ Linear head_by_head(Linear f, Index d_head, Index which);
 
 // Fails if `position_embedding_type` says anything else.
 void check_absolute_positions(const Config& config);
+
+// Fails if `is_causal` is false: some decoders are published as encoders, with the same model_type.
+void check_causal(const Config& config);
 
 // The activation named under `key`; fails on an unknown one, listing the known.
 Activation activation_of(const Config& config, std::string_view key, std::string_view fallback);

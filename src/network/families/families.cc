@@ -53,7 +53,7 @@ constexpr Family kFamilies[] = {
      {"model.", "embed_tokens.weight", {}, "lm_head.weight", true, {"language_model.model.", "model.language_model."}}},
     {"gemma3_text",
      make_gemma3,
-     kLlamaSizes,
+     "",
      {"model.", "embed_tokens.weight", {}, "lm_head.weight", true, {"language_model.model.", "model.language_model."}}},
     {"gpt2", make_gpt2, "n_embd n_layer n_head vocab_size", {"transformer.", "wte.weight", {}, "lm_head.weight"}},
     {"gpt_neox", make_gpt_neox, kLlamaSizes, {"gpt_neox.", "embed_in.weight", {}, "embed_out.weight", false}},

@@ -20,6 +20,7 @@ Network make_gpt2(const Config& config) {
   const Init init = normal(std);
   const Init output_init = normal(std / std::sqrt(2.0 * static_cast<double>(n_layers)));
   const Activation act = activation_of(config, "activation_function", "gelu_new");
+  check_causal(config);
 
   Network& network = b.network();
   network.sizes = {n_layers, n_heads, d, vocab, n_positions};

@@ -19,6 +19,7 @@ Network make_gpt_neox(const Config& config) {
   const Activation act = activation_of(config, "hidden_act", "gelu");
   const bool bias = config.flag("attention_bias", true);
   const bool parallel = config.flag("use_parallel_residual", true);
+  check_causal(config);
 
   Network& network = b.network();
   network.sizes = {n_layers, n_heads, d, vocab, config.integer("max_position_embeddings", 1, kMaxPositions, 2048)};
@@ -32,8 +33,10 @@ Network make_gpt_neox(const Config& config) {
     attention.v = head_by_head(all, attention.d_head, 2);
     attention.o = b.linear(prefix + "attention.dense", d, d, init, bias);
     attention.mask.causal = true;
-    const std::string_view base_key = config.has("rope_theta") ? "rope_theta" : "rotary_emb_base";
-    attention.positions = rotary_positions(config, {.d_head = attention.d_head, .base_key = base_key, .share = 0.25});
+    // Where a file has both, the names of this family win over those of the others.
+    const std::string_view base_key = config.has("rotary_emb_base") ? "rotary_emb_base" : "rope_theta";
+    attention.positions = rotary_positions(
+        config, {.d_head = attention.d_head, .base_key = base_key, .share = 0.25, .share_key = "rotary_pct"});
     const Mlp mlp{act, b.linear(prefix + "mlp.dense_h_to_4h", d, inner, init),
                   b.linear(prefix + "mlp.dense_4h_to_h", inner, d, init)};
     Branch of_attention{.f = attention, .in = b.layer_norm(prefix + "input_layernorm", d, eps)};

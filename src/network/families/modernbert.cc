@@ -24,11 +24,12 @@ Network make_modernbert(const Config& config) {
   const bool attention_bias = config.flag("attention_bias", false);
   const bool mlp_bias = config.flag("mlp_bias", false);
   const bool norm_bias = config.flag("norm_bias", false);
-  const Index local = config.integer("local_attention", 2, kMaxPositions, 128);
+  const Index local = config.has("local_attention") ? window_of(config, "local_attention") : 128;
+  const Index n_positions = config.integer("max_position_embeddings", 1, kMaxPositions, 8192);
   const auto norm = [&](const std::string& prefix) { return b.layer_norm(prefix, d, eps, norm_bias); };
 
   Network& network = b.network();
-  network.sizes = {n_layers, n_heads, d, vocab, config.integer("max_position_embeddings", 1, kMaxPositions, 8192)};
+  network.sizes = {n_layers, n_heads, d, vocab, n_positions};
   network.input.source = TokenInput{.words = b.tensor("embeddings.tok_embeddings.weight", {vocab, d}, init)};
   network.input.stages.emplace_back(norm("embeddings.norm"));
   const std::vector<bool> windowed = windowed_layers(config, n_layers, [](const Config& c, Index l) {
@@ -50,6 +51,7 @@ Network make_modernbert(const Config& config) {
     attention.positions = rotary_positions(config, {.d_head = attention.d_head,
                                                     .base = own_base ? 10000.0 : 160000.0,
                                                     .base_key = own_base ? "local_rope_theta" : "global_rope_theta",
+                                                    .n_positions = n_positions,
                                                     .layer_type = is_local ? "sliding_attention" : "full_attention"});
     Branch of_attention{.f = attention};
     if (l > 0) of_attention.in = norm(prefix + "attn_norm");

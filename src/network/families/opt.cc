@@ -4,7 +4,7 @@
 
 namespace rankfall {
 
-// Decoder with learned positions, whose table begins with two rows that are not used. The norm stands before each
+// Decoder with learned positions, whose table begins with two rows that no real token uses. The norm stands before each
 // branch, or, in the model of 350m parameters, behind each sum; there the word table is narrower than the model.
 Network make_opt(const Config& config) {
   NetworkBuilder b("opt");
@@ -20,6 +20,7 @@ Network make_opt(const Config& config) {
   const bool bias = config.flag("enable_bias", true);
   const bool before = config.flag("do_layer_norm_before", true);
   const bool affine = config.flag("layer_norm_elementwise_affine", true);
+  check_causal(config);
   const auto norm = [&](const std::string& prefix) {
     return affine ? b.layer_norm(prefix, d, 1e-5) : Norm{Norm::Kind::kLayer, 1e-5};
   };
@@ -30,6 +31,7 @@ Network make_opt(const Config& config) {
   TokenInput input{.words = b.tensor("decoder.embed_tokens.weight", {vocab, width}, init)};
   input.positions = b.tensor("decoder.embed_positions.weight", {n_positions + kUnused, d}, init);
   input.position_offset = kUnused;
+  input.skips_padding = true;
   if (width != d) {
     input.projection = b.linear("decoder.project_in", width, d, init, false);
     network.head = b.linear("decoder.project_out", d, width, init, false);

@@ -61,6 +61,7 @@ double steepest(Activation act) {
     case Activation::kGelu:  // at x = sqrt 2: Phi(x) + x phi(x)
     case Activation::kGeluTanh:
     case Activation::kGeluBloom:
+    case Activation::kGeluFast:
       return 1.1290;
     case Activation::kSilu:
       return 1.0999;
