@@ -86,6 +86,13 @@ class Program:
             (directory / "done").touch()
         return json.loads((directory / "results" / f"{name}.json").read_text())["rows"]
 
+    def with_config(self, name, config):
+        """A directory, as seen from the project's, with this config.json: NAME@init draws its weights."""
+        folder = CACHE / "configs" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+        return folder.relative_to(ROOT)
+
     def script(self, path):
         """What a script of the tree prints, given the program."""
         file = CACHE / (hashlib.sha256(f"{self.digest} {path}".encode()).hexdigest()[:24] + ".txt")

@@ -4,7 +4,20 @@ import statistics
 from dataclasses import dataclass
 from typing import Callable
 
-from figures_tables import BOX, COLLAPSE, FIG2, circle_networks, circle_rows, exact_factor, has_learned, one, sketch_values, tracks_meet
+from figures_tables import (
+    BOX,
+    COLLAPSE,
+    FIG2,
+    circle_networks,
+    circle_rows,
+    exact_factor,
+    has_learned,
+    one,
+    pair_rows,
+    sketch_values,
+    tracks_meet,
+    trained_rows,
+)
 
 
 @dataclass
@@ -162,6 +175,36 @@ def _sketch_needs(program):
 
 
 COLLAPSE_DOC = "docs/collapse.md"
+def _rate(name, variant="san"):
+    """The factor per layer of a network of modern-pairs."""
+    return lambda program: one(pair_rows(program, name), variant=variant, metric="decay", kind="relative_residual")["mean"]
+
+
+def _end(name, variant):
+    metric = "log10_relative_residual.composite"
+    return lambda program: one(pair_rows(program, name), variant=variant, layer=24, metric=metric, kind="exact")["mean"]
+
+
+def _all(*parts):
+    return lambda program: [part(program) for part in parts]
+
+
+def _kept_in_window(program):
+    metric = "log10_relative_residual.composite"
+    return [
+        10 ** one(trained_rows(program, model), variant="san window:w=8", layer=12, metric=metric, kind="exact")["mean"]
+        for model in ("albert-rxnmapper", "kwt1-speech-bert")
+    ]
+
+
+def _trained_rate(program):
+    random = program.rows("collapse {models}/gpt2-capp@init --samples 8 --tokens 64 --variant san")
+    return [
+        one(rows, variant="san", metric="decay", kind="relative_residual")["mean"]
+        for rows in (trained_rows(program, "gpt2-capp"), random)
+    ]
+
+
 FACTS = [
     Fact("reproduce", "docs/report.md", "BERT {} of {} points, XLNet {} of {}, ALBERT {} of {}, Figure 5 to {}, the box-plot within a factor {}", _reproduced),
     Fact("fig2", "docs/results.md", "**{} of {} published points agree ({} %).", _agreement),
@@ -207,4 +250,48 @@ FACTS = [
     Fact("counts", "docs/paths.md", "({} % of BERT's have length {} or {}: `rankfall counts 12 12`)", _counted),
     Fact("collapse", COLLAPSE_DOC, "Their own skip makes no difference ({})", _digits("bert", NO_SKIP)),
     Fact("collapse", COLLAPSE_DOC, "With it BERT keeps a residual of {} (`san+skip`) or {} (`full`) at layer 12", _kept),
+    Fact(
+        "modern-pairs",
+        "docs/results.md",
+        "GPT-NeoX's san falls by the same factor of {} per layer in both forms; with MLPs and without skips the parallel form "
+        "keeps 10^{} after 24 layers, the other 10^{},",
+        _all(_rate("neox_parallel"), _end("neox_parallel", "san+mlp"), _end("neox_sequential", "san+mlp")),
+    ),
+    Fact(
+        "modern-pairs",
+        "docs/results.md",
+        "leave {} per layer as it is; the full network keeps 10^{} instead of 10^{}",
+        _all(_rate("gemma2"), _end("gemma2", "full"), _end("llama", "full")),
+    ),
+    Fact(
+        "modern-pairs",
+        "docs/results.md",
+        "{} per layer, as with a pre-norm and q/k norms (Qwen 3: {}).",
+        _all(_rate("olmo2"), _rate("qwen3")),
+    ),
+    Fact(
+        "modern-pairs",
+        "docs/results.md",
+        "**q/k norm: hardly.** {} instead of {} per layer.",
+        _all(_rate("qwen3"), _rate("llama")),
+    ),
+    Fact(
+        "modern-pairs",
+        "docs/results.md",
+        "{} per layer instead of {} with rotary positions, so that 10^{} remains after 24 layers instead of 10^{}.",
+        _all(_rate("bloom"), _rate("neox_sequential"), _end("bloom", "san"), _end("neox_sequential", "san")),
+    ),
+    Fact(
+        "modern-pairs",
+        "docs/results.md",
+        "With 8 tokens {} per layer, 10^{} instead of 10^{};",
+        _all(_rate("mistral"), _end("mistral", "san"), _end("llama", "san")),
+    ),
+    Fact(
+        "trained-laws",
+        "docs/results.md",
+        "window of 8 tokens it keeps {} (ALBERT) and {} (KWT-1) after 12 layers.",
+        _kept_in_window,
+    ),
+    Fact("trained-laws", "docs/results.md", "GPT-2's residual falls by a factor of {} per layer, with random weights (`DIR@init`) by {},", _trained_rate),
 ]

@@ -23,9 +23,12 @@ def minus(text):
     return text.replace("-", "−")
 
 # Trained checkpoints and their inputs.
-RXN, LLAMA, KWT = (f"{{models}}/{name}" for name in ("albert-rxnmapper", "llama-babyllama", "kwt1-speech-bert"))
+RXN, LLAMA, KWT, CAPP = (
+    f"{{models}}/{name}" for name in ("albert-rxnmapper", "llama-babyllama", "kwt1-speech-bert", "gpt2-capp")
+)
 INPUTS = {
     RXN: f" --ids {RXN}/input.safetensors",
     LLAMA: f" --ids {LLAMA}/input.safetensors",
     KWT: f" --hidden {KWT}/hidden.safetensors",
+    CAPP: " --samples 8 --tokens 64",
 }
