@@ -70,7 +70,8 @@ TEST(ArrayMetrics, EqualMeasure) {
   }
   const ArrayBatch<double> before{{keeper.states[1]}}, after{{keeper.states[2]}};
   for (const Row& row : result.rows) {
-    if (row.metric == "block.influence" && row.layer == 2) EXPECT_EQ(row.mean, block_influence(before, after)[0]);
+    if (row.metric != "block.influence" || row.layer != 2) continue;
+    EXPECT_EQ(row.mean, block_influence(before, after)[0]);
   }
 }
 
