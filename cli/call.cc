@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <memory>
 
 #include <CLI/CLI.hpp>
 
@@ -26,6 +27,11 @@ std::string argument_name(std::string_view option) {
   return name == "variant" ? "variants" : name;
 }
 
+// What an option may follow: not the rest of somebody's file name.
+bool may_precede(char c) {
+  return std::isspace(static_cast<unsigned char>(c)) != 0 || c == '(' || c == '\'' || c == '`';
+}
+
 bool is_of_a_name(char c) { return std::islower(static_cast<unsigned char>(c)) != 0 || c == '-'; }
 
 // A text with the command's options as arguments: "--fail-if" -> "fail_if".
@@ -38,7 +44,8 @@ std::string with_arguments(const CLI::App& command, std::string_view text) {
     std::size_t end = at + 2;
     while (end < text.size() && is_of_a_name(text[end])) ++end;
     const std::string option(text.substr(at, end - at));
-    const bool known = end > at + 2 && command.get_option_no_throw(option) != nullptr;
+    const bool alone = out.empty() || may_precede(out.back());
+    const bool known = alone && end > at + 2 && command.get_option_no_throw(option) != nullptr;
     out += known ? argument_name(option) : option;
     text.remove_prefix(end);
   }
@@ -79,6 +86,15 @@ void run(const std::string& name, std::vector<std::string> words) {
 }
 
 }  // namespace
+
+std::string with_argument_names(const std::string& text) {
+  static const auto app = [] {
+    auto made = std::make_unique<CLI::App>("", "rankfall");
+    add_commands(*made);
+    return made;
+  }();
+  return with_arguments(*app->get_subcommand("measure"), with_option_names(text));
+}
 
 std::vector<Function> functions() {
   CLI::App app{"", "rankfall"};

@@ -32,6 +32,10 @@ struct Function {
 // In the order of the command's help. Options about output, which a host has no use for, are left out.
 std::vector<Function> functions();
 
+// The text of an error of the library with the names of arguments: fields of options ("InputOptions::n_tokens") and
+// options of commands become "tokens".
+std::string with_argument_names(const std::string& text);
+
 // `words` are those of a command line behind the command's name. Throws Error, whose text names arguments as
 // functions() does. Not to be called twice at the same time.
 void call(const std::string& name, const std::vector<std::string>& words, const Host& host);

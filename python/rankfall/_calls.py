@@ -39,11 +39,27 @@ _EXAMPLES: Dict[str, Tuple[str, str]] = {
 }
 
 
+# What a help text says of command lines, as it is here.
+_WORDS = {
+    "exit with status 5 if": "raise ClaimError if",
+    "; exit status 5 if it disagrees": "; ClaimError if it disagrees",
+    "; repeatable": "; one or a list",
+    ", repeatable": ", one or a list",
+    " (- for standard input)": "",
+    ", to standard output or -o": "",
+    "joined by commas": "one or a list",
+}
+
+
 def _text(value: Any, name: str) -> str:
     if isinstance(value, bool):
         raise InputError(f"{name}: found {value}, expected a value")
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
+        text = os.fspath(value)
+        text = os.fsdecode(text) if isinstance(text, bytes) else text
+        if "\0" in text:
+            raise InputError(f"{name}: {text!r} has a NUL character")
+        return text
     if isinstance(value, (int, float, np.integer, np.floating)):
         return repr(value.item() if isinstance(value, np.generic) else value)
     raise InputError(f"{name}: found {type(value).__name__}, expected a text or a number")
@@ -111,6 +127,8 @@ def _matrices(value: Any, name: str, axes: int) -> List[Any]:
         if array.ndim not in (axes, axes + 1):
             raise InputError(f"{name}: shape {array.shape}, expected {axes} axes, or {axes + 1} with samples in front")
         items = [array] if array.ndim == axes else list(array)
+    if not items:
+        raise InputError(f"{name}: no samples")
     return [np.ascontiguousarray(item, dtype=np.float64) for item in items]
 
 
@@ -132,7 +150,7 @@ def given_input(arguments: Dict[str, Any]) -> Dict[str, Any]:
         value = arguments.get(name)
         if value is None or _is_path(value):
             continue
-        if name == "pixels" and isinstance(value, (list, tuple)) and all(_is_path(v) for v in value):
+        if name == "pixels" and isinstance(value, (list, tuple)) and value and all(_is_path(v) for v in value):
             continue
         given[name] = _matrices(value, name, axes)
         del arguments[name]
@@ -183,9 +201,13 @@ def _run(name: str, values: Sequence[Any], arguments: Dict[str, Any]) -> Result:
     words, brought = _positional(function, values)
     if words and not positional:
         raise TypeError(f"{name}() takes no positional arguments")
+    changed = {"without", "variants", "attention"} & brought.keys()
+    clashes = {"without", "variants", "attention", "as_published", "ablate"} & arguments.keys() if changed else set()
+    for key in sorted(clashes | (brought.keys() & arguments.keys())):
+        raise UsageError(f"{key}: the model brings its own; give its name instead")
     for key, value in brought.items():
-        if key in arguments:
-            raise UsageError(f"{key}: the model brings its own; give its name instead")
+        if key not in named:
+            raise UsageError(f"{name} has no {key}=, which this model was loaded with; give its name instead")
         arguments[key] = value
     given = given_input(arguments) if "text" in named else {}
     options: List[str] = []
@@ -198,7 +220,9 @@ def _run(name: str, values: Sequence[Any], arguments: Dict[str, Any]) -> Result:
     taken: List[Result] = []
     report = reporter(progress)
     try:
-        _core.run_study(name, options + (["--"] + words if words else []), given, report, lambda r: taken.append(Result(r)))
+        line = options + (["--"] + words if words else [])
+        encoded = [word.encode("utf-8", "surrogateescape") for word in line]  # names of files may be any bytes
+        _core.run_study(name, encoded, given, report, lambda r: taken.append(Result(r)))
     except ClaimError as error:
         error.result = taken[0] if taken else None
         raise
@@ -220,7 +244,10 @@ def _docstring(function: Mapping[str, Any]) -> str:
     lines.append("Arguments:")
     for a in function["arguments"]:
         default = f" (default: {a['default']})" if a["default"] else ""
-        lines.append(_wrapped(f"{a['name']}: {a['help']}{default}"))
+        text = a["help"]
+        for of_the_command, here in _WORDS.items():
+            text = text.replace(of_the_command, here)
+        lines.append(_wrapped(f"{a['name']}: {text}{default}"))
     if any(a["name"] == "text" for a in function["arguments"]):
         lines.append(_wrapped("text also takes a list of texts; ids, features, hidden and pixels take arrays; mask: 1 for"
                               " tokens that count, 0 for padding"))

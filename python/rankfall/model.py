@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
@@ -139,16 +140,16 @@ class Model:
 
     def without(self, *parts: str) -> Model:
         """The model without attn_skip, mlp, mlp_skip or norm: several, or joined by commas."""
-        joined = ",".join(parts)
+        joined = ",".join(_word(part, "without") for part in parts)
         return self._changed(self._core.without(joined), "without", joined)
 
     def variant(self, name: str) -> Model:
         """One of full, san, san+mlp, san+skip, no-norm."""
-        return self._changed(self._core.variant(name), "variants", name)
+        return self._changed(self._core.variant(_word(name, "variant")), "variants", name)
 
     def with_attention(self, kind: str) -> Model:
         """With another kind of attention: `rankfall.attention_kinds()`."""
-        return self._changed(self._core.with_attention(kind), "attention", kind)
+        return self._changed(self._core.with_attention(_word(kind, "attention")), "attention", kind)
 
     def arguments(self) -> Dict[str, Any]:
         """What a study is told beside the model's name, so that it runs this very model."""
@@ -199,14 +200,18 @@ class Model:
         options = {k: os.fspath(v) if not isinstance(v, (list, tuple)) else v for k, v in arguments.items()}
         if "pixels" in options and not isinstance(options["pixels"], (list, tuple)):
             options["pixels"] = [options["pixels"]]
-        others = {"samples": samples, "tokens": tokens, "tokenizer": tokenizer and os.fspath(tokenizer), "pad": pad}
-        options.update({k: v for k, v in others.items() if v})
+        options.update({k: _whole(v, k, 1, 1_000_000) for k, v in (("samples", samples), ("tokens", tokens)) if v is not None})
+        if tokenizer is not None:
+            options["tokenizer"] = os.fspath(tokenizer)
+        if not isinstance(pad, bool):
+            raise InputError(f"pad: found {pad!r}, expected True or False")
+        options["pad"] = pad
         chosen = _states(states, sizes["n_blocks"])
         heads = _heads(attention, sizes["n_blocks"], sizes["n_heads"])
         report = reporter(progress)
         try:
             out, notes = self._core.forward(
-                _core.Input(given, options), int(seed), precision == "f64", chosen, heads, report
+                _core.Input(given, options), _whole(seed, "seed", 0, 2**64 - 1), precision == "f64", chosen, heads, report
             )
         finally:
             close = getattr(report, "close", None)
@@ -236,6 +241,22 @@ def _load_again(spec: str, seed: int, depth: Optional[int], changes: Mapping[str
         else:
             model = model.variant(value) if key == "variants" else model.with_attention(value)
     return model
+
+
+def _word(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{name}: found {value!r}, expected a text")
+    return value
+
+
+def _whole(value: Any, name: str, least: int, most: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(f"{name}: found {value!r}, expected a whole number") from None
+    if isinstance(value, bool) or not least <= number <= most:
+        raise InputError(f"{name}: found {value!r}, expected {least} to {most}")
+    return number
 
 
 def _place(value: Any, n: int, what: str) -> int:
@@ -285,4 +306,7 @@ def load(
     <rankfall model san:layers=2,heads=2,dim=8,vocab=10: random weights, 776 parameters>
     """
     spec = os.fspath(model)
-    return Model(_core.load(spec, int(seed), depth, bool(ignore_unused)), spec, int(seed), depth, {})
+    seed = _whole(seed, "seed", 0, 2**64 - 1)
+    depth = None if depth is None else _whole(depth, "depth", 1, 10_000)
+    core = _core.load(spec.encode("utf-8", "surrogateescape"), seed, depth, bool(ignore_unused))
+    return Model(core, spec, seed, depth, {})

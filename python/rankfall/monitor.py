@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import json
 import math
 import operator
 import re
 import sys
 import time
+import uuid
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type, Union
+from typing import IO, Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Type, Union
 
 import numpy as np
 
@@ -58,7 +61,7 @@ class Gate:
 
     def broken(self, records: Sequence[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
         """The first record for which it holds."""
-        last = max((r["layer"] for r in records), default=0)
+        last = max((r["layer"] for r in records if r["metric"] == self.metric), default=0)
         layer = self.layer if self.layer is None or self.layer >= 0 else last + 1 + self.layer
         for record in records:
             if record["metric"] != self.metric or (layer is not None and record["layer"] != layer):
@@ -75,9 +78,16 @@ def _torch() -> Any:
     return torch
 
 
+def _members(module: Any) -> List[Any]:
+    """A list's modules, also those that stand in it several times."""
+    return [m for m in module._modules.values() if m is not None]
+
+
 def _is_list_of_blocks(module: Any) -> bool:
-    children = list(module.children())
-    return len(children) >= 2 and len({type(child) for child in children}) == 1 and any(True for _ in children[0].parameters())
+    nn = _torch().nn
+    members = _members(module)
+    lists = (nn.ModuleList, nn.ModuleDict)  # which are never called themselves
+    return len(members) >= 2 and len({type(m) for m in members}) == 1 and not isinstance(members[0], lists)
 
 
 def find_blocks(module: Any) -> List[Any]:
@@ -88,7 +98,19 @@ def find_blocks(module: Any) -> List[Any]:
         raise UsageError("found no list of blocks in this module; give blocks=[...]")
     sizes = [sum(p.numel() for p in m.parameters()) for m in lists]
     # Of lists inside each other the outer one has as many: the first.
-    return list(lists[sizes.index(max(sizes))].children())
+    return _members(lists[sizes.index(max(sizes))])
+
+
+def _keywords_of_call() -> Dict[str, Any]:
+    """The keyword arguments of the module's call that runs a hook: torch before 2 does not tell hooks."""
+    frame = sys._getframe(1)
+    for _ in range(6):
+        if frame is None:
+            break
+        if frame.f_code.co_name == "_call_impl":
+            return dict(frame.f_locals.get("kwargs") or {})
+        frame = frame.f_back  # type: ignore[assignment]
+    return {}
 
 
 def _tensors(value: Any) -> Iterator[Any]:
@@ -101,6 +123,9 @@ def _tensors(value: Any) -> Iterator[Any]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _tensors(item)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        for field in dataclasses.fields(value):
+            yield from _tensors(getattr(value, field.name))
 
 
 def _state_in(value: Any) -> Any:
@@ -141,6 +166,15 @@ class _Hook:
         return (_Hook, ())
 
 
+def _before_call(module: Any, function: Callable[[Any, Any, Any], None]) -> Any:
+    """Registers function(module, args, kwargs)."""
+    try:  # torch 2 tells hooks about keyword arguments
+        return module.register_forward_pre_hook(_Hook(function), with_kwargs=True)
+    except TypeError:
+        hook = _Hook(lambda called, args: function(called, args, _keywords_of_call()))
+        return module.register_forward_pre_hook(hook)
+
+
 class Monitor:
     """Measures hidden states of a PyTorch module during training, every so many forward passes.
 
@@ -159,7 +193,8 @@ class Monitor:
     mask: True for tokens that count: an array, or a function of the module's (args, kwargs); None: `attention_mask` of
         the call, where it has one with two axes. It may be set anew before each step (`mon.mask = ...`).
     gate: one or several conditions METRIC[@LAYER] < VALUE; where one holds, `on_gate(monitor, record)` is called, or
-        without it ClaimError is raised at the end of the forward pass.
+        without it ClaimError is raised at the end of the forward pass. Nothing else of the monitor ends a training: what
+        cannot be measured or written is a warning, once of each kind, and NaN in a state a record without a mean.
     file: JSON lines, one per measured pass; None: no file.
     tensorboard: a SummaryWriter, or a directory. wandb: a run, or True for the current one.
     """
@@ -204,6 +239,9 @@ class Monitor:
         self._file: Optional[IO[str]] = None
         self._writers = _writers(tensorboard, wandb)
         self._handles: List[Any] = []
+        self._run = uuid.uuid4().hex[:8]
+        self._warned: Set[str] = set()
+        self._measured_step: Optional[int] = None
         self._passes = {"train": 0, "eval": 0}
         self._measuring = False
         self._mode = "train"
@@ -214,12 +252,24 @@ class Monitor:
 
     def _check_names(self) -> None:
         """Errors of names come now, not after the first hundred steps."""
-        names = arrays._names(self.metrics)
-        probe = arrays.metrics(np.eye(2), [n for n in names if not n.startswith("attention")] or None)
-        known = set(probe) | set(names) | {n for n in names if n.startswith("attention")}
+        asked = arrays._names(self.metrics)
+        both = [n for n in asked if n == "all"]
+        of_attention = [n for n in asked if n.startswith("attention")]
+        of_states = [n for n in asked if not n.startswith("attention")]
+        self._names = list(arrays.metrics(np.eye(2), of_states or None)) if of_states or not asked else []
+        probe = of_attention + both or ["attention.entropy", "attention.sink"]
+        self._attention_names = list(arrays.metrics(attention=np.eye(2), metrics=probe))
+        known = [*self._names, *self._attention_names]
         for gate in self._gates:
-            if gate.metric not in known and not gate.metric.startswith("attention."):
-                raise UsageError(f"gate: '{gate.metric}' is not measured; measured are {', '.join(sorted(known))}")
+            if gate.metric not in known:
+                raise UsageError(f"gate: '{gate.metric}' is not measured; measured are {', '.join(known)}")
+            if gate.layer is not None and gate.layer > len(self._blocks):
+                self._warn(f"gate: layer {gate.layer} of {len(self._blocks)} blocks; it holds only if blocks are used again")
+
+    def _warn(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            warnings.warn(f"rankfall monitor: {text}", RuntimeWarning, stacklevel=3)
 
     # --- beginning and end
 
@@ -236,12 +286,11 @@ class Monitor:
         """Begins to watch; `with` does it."""
         if self._handles:
             return self
-        try:  # torch 2 tells hooks about keyword arguments
-            before = self.module.register_forward_pre_hook(_Hook(self._before), with_kwargs=True)
-        except TypeError:
-            before = self.module.register_forward_pre_hook(_Hook(lambda module, args: self._before(module, args, {})))
-        self._handles = [before, self.module.register_forward_hook(_Hook(self._after))]
-        self._handles.append(self._blocks[0].register_forward_pre_hook(_Hook(self._enter_first)))
+        self._handles = [
+            _before_call(self.module, self._before),
+            self.module.register_forward_hook(_Hook(self._after)),
+            _before_call(self._blocks[0], self._enter_first),
+        ]
         for block, i in {block: i for i, block in reversed(list(enumerate(self._blocks)))}.items():
             self._handles.append(block.register_forward_hook(_Hook(self._leave(i + 1))))
         return self
@@ -252,9 +301,9 @@ class Monitor:
             handle.remove()
         self._handles = []
         self._measuring = False
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            self._guarded(file.close)
 
     def step(self, number: int) -> None:
         """The number of the step that comes, for the records; otherwise forward passes are counted."""
@@ -274,6 +323,8 @@ class Monitor:
         number = self._passes[self._mode]
         self._passes[self._mode] += 1
         self._measuring = number % self.every == 0 and self._is_rank_0()
+        if self._step is not None:  # of several passes of one step the first
+            self._measuring = self._measuring and self._step != self._measured_step
         self._current = []
         self._layer = 0
         if not self._measuring:
@@ -284,11 +335,20 @@ class Monitor:
             mask = mask if mask is not None and getattr(mask, "ndim", 0) == 2 else None
         self._call_mask = mask
 
-    def _enter_first(self, _block: Any, args: Any) -> None:
+    def _enter_first(self, _block: Any, args: Any, kwargs: Any) -> None:
         if self._measuring and not self._current:
-            state = _state_in(args)
+            state = _state_in([args, kwargs])
             if state is not None:
-                self._measure(0, state)
+                self._guarded(lambda: self._measure(0, state))
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """What is wrong with measuring must not end a training."""
+        begin = time.perf_counter()
+        try:
+            work()
+        except Exception as error:
+            self._warn(f"not measured or not written: {type(error).__name__}: {error}")
+        self.seconds += time.perf_counter() - begin
 
     def _leave(self, layer: int) -> Callable[[Any, Any, Any], None]:
         def hook(_block: Any, _args: Any, output: Any) -> None:
@@ -298,12 +358,12 @@ class Monitor:
             self._layer = layer if layer > self._layer else self._layer + 1
             state = _state_in(output)
             if state is None:
-                warnings.warn(f"block {layer - 1} gives no tensor with three axes; it is not measured", stacklevel=2)
+                self._warn(f"block {layer - 1} gives no tensor with three axes; it is not measured")
                 return
-            self._measure(self._layer, state)
+            self._guarded(lambda: self._measure(self._layer, state))
             attention = _attention_in(output, state.shape[1 if self._batch_first else 0])
             if attention is not None:
-                self._measure_attention(self._layer - 1, attention)
+                self._guarded(lambda: self._measure_attention(self._layer - 1, attention))
 
         return hook
 
@@ -312,35 +372,57 @@ class Monitor:
             return None
         mask = arrays._numpy(self._call_mask) != 0
         mask = np.broadcast_to(mask, (n, mask.shape[-1])) if mask.ndim == 1 else mask[:n]
-        return mask if mask.shape == (n, n_tokens) else None
+        if mask.shape != (n, n_tokens):
+            self._warn(f"a mask of shape {mask.shape} for {n} samples of {n_tokens} tokens is not used")
+            return None
+        return mask
+
+    def _values(self, x: Any, mask: Any, measure: Callable[[Any, Any], Dict[str, Any]], names: List[str]) -> Dict[str, Any]:
+        """Values of each sample. NaN in a state is a fact of this training, to be seen: it has NaN for its values."""
+        try:
+            return measure(x, mask)
+        except ArithmeticError as error:
+            self._warn(f"NaN or infinity in a state or an attention matrix, first seen at step {self._number()}: {error}")
+        rows = []
+        for i in range(x.shape[0]):
+            try:
+                rows.append(measure(x[i : i + 1], None if mask is None else mask[i : i + 1]))
+            except ArithmeticError:
+                rows.append({name: np.full((1, *x.shape[1:-2]), np.nan) for name in names})
+        return {name: np.concatenate([np.asarray(row[name]) for row in rows]) for name in names}
 
     def _measure(self, layer: int, state: Any) -> None:
-        begin = time.perf_counter()
         state = state.detach()
         if not self._batch_first:
             state = state.transpose(0, 1)
         state = state[: self.samples]
-        names = [n for n in arrays._names(self.metrics) if not n.startswith("attention")]
-        try:
-            values = arrays.metrics(state, names or None, mask=self._mask_rows(state.shape[0], state.shape[1]))
-        except ArithmeticError:  # NaN in a state: a fact of this training, to be seen, not an end of it
-            values = {name: np.full(state.shape[0], np.nan) for name in (names or ["relative_residual.composite"])}
-        self._add(layer, None, values)
-        self.seconds += time.perf_counter() - begin
+        if state.numel() == 0 or not self._names:
+            return
+        mask = self._mask_rows(state.shape[0], state.shape[1])
+        if mask is not None:  # samples of padding alone have nothing to measure
+            filled = np.flatnonzero(mask.any(axis=1))
+            state, mask = state[filled.tolist()], mask[filled]
+            if not len(filled):
+                return
+        names = self._names
+        self._add(layer, None, self._values(state, mask, lambda x, m: arrays.metrics(x, names, mask=m), names))
 
     def _measure_attention(self, block: int, attention: Any) -> None:
-        names = [n for n in arrays._names(self.metrics) if n.startswith("attention") or n == "all"]
-        names = names or ["attention.entropy", "attention.sink"]
-        begin = time.perf_counter()
         attention = attention.detach()[: self.samples]
+        if attention.numel() == 0:
+            return
         mask = self._mask_rows(attention.shape[0], attention.shape[-1])
-        values = arrays.metrics(attention=attention, metrics=names, mask=mask)
+        names = self._attention_names
+        measure = lambda x, m: arrays.metrics(attention=x, metrics=names, mask=m)  # noqa: E731
+        values = self._values(attention, mask, measure, names)
         for head in range(attention.shape[1]):
             self._add(block, head, {name: np.asarray(v)[:, head] for name, v in values.items()})
-        self.seconds += time.perf_counter() - begin
+
+    def _number(self) -> int:
+        return self._passes[self._mode] - 1 if self._step is None else self._step
 
     def _add(self, layer: int, head: Optional[int], values: Dict[str, Any]) -> None:
-        step = self._passes[self._mode] - 1 if self._step is None else self._step
+        step = self._number()
         for name, value in values.items():
             numbers = np.atleast_1d(np.asarray(value, dtype=np.float64))
             finite = bool(np.isfinite(numbers).all())
@@ -358,9 +440,11 @@ class Monitor:
         self._measuring = False
         records, self._current = self._current, []
         if not records:
+            self._warn("a forward pass called none of the blocks, or they gave nothing to measure; give blocks=[...]")
             return
+        self._measured_step = self._step
         self.records += records
-        self._write(records)
+        self._guarded(lambda: self._write(records))
         for gate in self._gates:
             record = gate.broken(records)
             if record is None:
@@ -379,7 +463,7 @@ class Monitor:
                 self._file = self._path.open("a", encoding="utf-8")
             first = records[0]
             cells = [{k: v for k, v in r.items() if k not in ("step", "mode")} for r in records]
-            line = {"step": first["step"], "mode": first["mode"], "time": time.time(), "values": cells}
+            line = {"run": self._run, "step": first["step"], "mode": first["mode"], "time": time.time(), "values": cells}
             self._file.write(json.dumps(line, allow_nan=False) + "\n")
             self._file.flush()
         numbers = {_label(r): r["mean"] for r in records if r["mean"] is not None}
@@ -403,9 +487,10 @@ class Monitor:
             names = sorted({r["metric"] for r in self.records})
             raise UsageError(f"'{metric}' was not measured in mode '{mode}'; measured: {', '.join(names) or 'nothing'}")
         steps = sorted({r["step"] for r in chosen})
+        place = {step: i for i, step in enumerate(steps)}
         values = np.full((len(steps), 1 + max(r["layer"] for r in chosen)), np.nan)
         for r in chosen:
-            values[steps.index(r["step"]), r["layer"]] = np.nan if r["mean"] is None else r["mean"]
+            values[place[r["step"]], r["layer"]] = np.nan if r["mean"] is None else r["mean"]
         return np.array(steps), values
 
     def plot(self, metric: str = "relative_residual.composite", mode: str = "train") -> Chart:
@@ -485,6 +570,7 @@ class TrainerCallback:
     """
 
     def __init__(self, **arguments: Any) -> None:
+        inspect.signature(Monitor).bind(None, **arguments)  # TypeError now, not when training begins
         self._arguments = arguments
         self.monitor: Optional[Monitor] = None
 
@@ -493,6 +579,8 @@ class TrainerCallback:
         module = kwargs.get("model")
         if module is None:
             raise InputError("the Trainer gave no model")
+        if self.monitor is not None:  # a training that was interrupted
+            self.monitor.close()
         self.monitor = Monitor(module, **self._arguments).start()
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -506,6 +594,6 @@ class TrainerCallback:
             self.monitor.close()
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("on_"):  # events of the Trainer that mean nothing here
+        if name.startswith("on_") and not name.startswith("on_gate"):  # events of the Trainer that mean nothing here
             return lambda *args, **kwargs: None
         raise AttributeError(name)

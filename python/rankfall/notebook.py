@@ -15,8 +15,9 @@ __all__ = ["Chart", "display"]
 
 _MOST = 4  # charts in one output
 
-# The script is sent once per kernel: later outputs of the notebook use it.
+# The script is sent once per kernel: later outputs of the notebook use it. A cell that had it and is run again gets it again.
 _sent = False
+_sent_in: Any = None
 
 
 def _script() -> str:
@@ -34,7 +35,8 @@ def _embedded(spec: Any) -> str:
 def chart_html(spec: Any, *, with_script: bool) -> str:
     """An element with the chart; with the script that draws it, where the page has none yet."""
     name = f"rankfall-{uuid.uuid4().hex}"
-    parts = [f'<div id="{name}" style="width:100%;max-width:720px"></div>']
+    waiting_text = "" if with_script else "The chart needs the output of the first rankfall chart above: run all cells."
+    parts = [f'<div id="{name}" style="width:100%;max-width:720px">{waiting_text}</div>']
     waiting = f'{{id:"{name}",spec:{_embedded(spec)}}}'
     parts.append(
         f"<script>(window.rankfallQueue=window.rankfallQueue||[]).push({waiting});"
@@ -45,9 +47,22 @@ def chart_html(spec: Any, *, with_script: bool) -> str:
     return "".join(parts)
 
 
+def _cell() -> Any:
+    """What names the cell that is running, where the notebook tells."""
+    try:
+        from IPython import get_ipython
+
+        return get_ipython().get_parent()["metadata"].get("cellId")
+    except Exception:
+        return None
+
+
 def _first_time() -> bool:
-    global _sent
-    first, _sent = not _sent, True
+    global _sent, _sent_in
+    cell = _cell()
+    first = not _sent or (cell is not None and cell == _sent_in)
+    if first:
+        _sent, _sent_in = True, cell
     return first
 
 

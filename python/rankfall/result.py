@@ -140,7 +140,8 @@ class Result:
         """What the command prints, as text."""
         if width is None:
             width = shutil.get_terminal_size((100, 24)).columns
-        return str(self._core.table(int(width), True, False, bool(plot), list(metrics)))
+        shown = [metrics] if isinstance(metrics, str) else list(metrics)
+        return str(self._core.table(int(width), True, False, bool(plot), shown))
 
     def save(self, file: Path_, *, rows: str = "highest") -> Path:
         """Writes .json (which `rankfall.read` and every command reads), .csv or .txt, whole or not at all."""

@@ -1,17 +1,53 @@
 #include "module.h"
 
+#include <atomic>
 #include <chrono>
+#include <mutex>
+#include <new>
+#include <thread>
 
+#include <pthread.h>
 #include <pybind11/stl.h>
 
+#include "cli/call.h"
 #include <rankfall/error.h>
 #include <rankfall/version.h>
 
 namespace rankfall::python {
 
-std::mutex& Computing::mutex() {
-  static std::mutex one;
-  return one;
+namespace {
+
+// Whose turn it is to compute.
+struct Turn {
+  std::timed_mutex mutex;
+  std::atomic<std::thread::id> owner{};
+};
+
+Turn& turn() {
+  static auto* one = new Turn;  // outlives whatever threads are left at exit
+  return *one;
+}
+
+// A thread of the parent may have had the turn, and does not exist here.
+void forget_turn() { new (&turn()) Turn; }
+
+}  // namespace
+
+Computing::Computing() {
+  if (turn().owner.load() == std::this_thread::get_id()) {
+    throw Error(ErrorKind::kUsage, "rankfall was called from within a call of its own (progress, a signal handler)");
+  }
+  released_.emplace();  // before waiting for a turn: whoever has it may want the interpreter
+  while (!turn().mutex.try_lock_for(std::chrono::milliseconds(100))) {
+    const py::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+  turn().owner = std::this_thread::get_id();
+}
+
+Computing::~Computing() {
+  turn().owner = std::thread::id();
+  turn().mutex.unlock();
 }
 
 Progress progress_of(const py::object& report) {
@@ -51,10 +87,11 @@ void bind_errors(py::module_& m) {
           break;
       }
       const py::object type = py::module_::import("rankfall.errors").attr(name);
-      PyErr_SetString(type.ptr(), error.what());
+      PyErr_SetString(type.ptr(), cli::with_argument_names(error.what()).c_str());
     }
   });
   m.attr("version") = RANKFALL_VERSION;
+  pthread_atfork(nullptr, nullptr, forget_turn);
 }
 
 }  // namespace rankfall::python

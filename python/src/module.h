@@ -1,6 +1,6 @@
 #pragma once
 
-#include <mutex>
+#include <optional>
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -22,15 +22,17 @@ void bind_models(py::module_& m);
 void bind_arrays(py::module_& m);
 
 // Calls into the library, one after the other, without the interpreter's lock: OpenBLAS's number of threads belongs to
-// the whole process. Calls back into Python (progress) take the lock for themselves.
+// the whole process. Calls back into Python (progress) take the lock for themselves; a call from there would wait for
+// itself, and is an Error (kUsage). Ctrl-C ends waiting for a turn. A forked child begins with a free turn.
 class Computing {
  public:
-  Computing() : turn_(mutex()) {}
+  Computing();
+  ~Computing();
+  Computing(const Computing&) = delete;
+  Computing& operator=(const Computing&) = delete;
 
  private:
-  static std::mutex& mutex();
-  py::gil_scoped_release released_;  // before waiting for a turn: whoever has it may want the interpreter
-  std::lock_guard<std::mutex> turn_;
+  std::optional<py::gil_scoped_release> released_;
 };
 
 // Calls `report(done, total, what)` now and then, where it is not None, and ends the job with the exception that it

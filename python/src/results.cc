@@ -13,7 +13,19 @@
 namespace rankfall::python {
 namespace {
 
+// Names of files may be any bytes: those that are not UTF-8 are Python's surrogates.
+py::object text_object(std::string_view text) {
+  return py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<py::ssize_t>(text.size()), "surrogateescape"));
+}
+
 py::object value_of(const ManifestValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return text_object(*text);
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    py::list list;
+    for (const std::string& text : *texts) list.append(text_object(text));
+    return list;
+  }
   return std::visit([](const auto& v) -> py::object { return py::cast(v); }, value);
 }
 
@@ -22,9 +34,7 @@ py::object or_none(const std::optional<T>& value) {
   return value ? py::cast(*value) : py::object(py::none());
 }
 
-py::object or_none(std::string_view text) {
-  return text.empty() ? py::object(py::none()) : py::str(text.data(), text.size());
-}
+py::object or_none(std::string_view text) { return text.empty() ? py::object(py::none()) : text_object(text); }
 
 std::string text_of(const Prose& prose) {
   std::string text;

@@ -53,10 +53,13 @@ void run_study(const std::string& name, const std::vector<std::string>& words, c
   const auto hand_over = [&] {
     if (taken) take(py::cast(std::move(taken)));
   };
+  const int threads_before = threads();
   try {
     const Computing computing;
     cli::call(name, words, host);
+    set_threads(threads_before);  // threads= is of this call
   } catch (...) {
+    set_threads(threads_before);
     hand_over();
     throw;
   }

@@ -80,6 +80,16 @@ def test_forward_arguments():
     for wrong in ({"states": "some"}, {"precision": "f16"}):
         with pytest.raises(rf.UsageError):
             model.forward(**wrong)
+    for wrong in ({"samples": 0}, {"samples": "a"}, {"pad": "x"}, {"seed": -1}, {"pixels": []}, {"samples": 2_000_000}):
+        with pytest.raises(rf.InputError, match=next(iter(wrong))) as error:
+            model.forward(**wrong)
+        assert "C++" not in str(error.value) and "::" not in str(error.value)
+    with pytest.raises(rf.RankfallError) as error:
+        model.forward(text=["a"])
+    assert "tokenizer" in str(error.value) and "::" not in str(error.value) and "--" not in str(error.value)
+    for wrong in (lambda: rf.load("bert-tiny@init", depth="2"), lambda: model.variant(5), lambda: rf.load("bert-tiny@init", seed=-1)):
+        with pytest.raises(rf.InputError):
+            wrong()
     with pytest.raises(rf.UsageError, match="mask"):
         model.forward(mask=[[1, 0]])
 

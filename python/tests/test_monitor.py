@@ -173,17 +173,65 @@ def test_gates():
         net(x)
     assert [r["layer"] for r in seen] == [3]
     assert Gate.parse("cosine.mean@2>=1e-3") == Gate("cosine.mean", 2, ">=", 1e-3)
-    for wrong in ("cosine.mean", "cosine.mean = 1", "cosine.mean > x", "> 1", "cosine.nothing > 1"):
+    for wrong in ("cosine.mean", "cosine.mean = 1", "cosine.mean > x", "> 1", "cosine.nothing > 1", "attention.nope > 1"):
         with pytest.raises(rf.UsageError, match="gate"):
             rf.Monitor(net, gate=wrong)
 
 
 def test_nan_is_recorded_not_raised():
     net = Net()
-    with rf.Monitor(net, every=1, metrics="relative_residual.composite") as mon:
-        net(torch.full((1, 4, 4), float("nan")))
-    assert [r["mean"] for r in mon.records] == [None] * 4
+    with rf.Monitor(net, every=1, metrics=["relative_residual.composite", "rank"]) as mon:
+        with pytest.warns(RuntimeWarning, match="NaN or infinity"):
+            net(torch.full((1, 4, 4), float("nan")))
+    assert len(mon.records) > 4 and all(r["mean"] is None for r in mon.records)
+    assert {r["metric"] for r in mon.records} >= {"relative_residual.composite", "rank.effective"}
     assert json.loads(open("rankfall-monitor.jsonl").readline())["values"][0]["mean"] is None
+
+
+def test_nothing_but_a_gate_ends_a_training():
+    net = Net()
+    with rf.Monitor(net, every=1, metrics="cosine.mean", file="/dev/full") as mon:
+        with pytest.warns(RuntimeWarning, match="not written"):
+            net(torch.randn(2, 5, 4))
+        net(torch.randn(0, 5, 4))
+        net(torch.randn(2, 0, 4))
+        mon.mask = [[0] * 5, [1] * 5]  # one sample is padding alone
+        net(torch.randn(2, 5, 4))
+        assert mon.records[-1]["n"] == 1
+        mon.mask = [[1] * 7]
+        with pytest.warns(RuntimeWarning, match="mask of shape"):
+            net(torch.randn(1, 5, 4))
+
+
+def test_attention_mask_of_the_call_is_used():
+    net, x = Net(), torch.randn(2, 6, 4)
+    mask = torch.tensor([[1, 1, 1, 0, 0, 0], [1] * 6])
+    with rf.Monitor(net, every=1, metrics="relative_residual.composite", file=None) as mon:
+        net(x, attention_mask=mask)
+    expected = rf.metrics(states_of(net, x)[0], mask=mask)["relative_residual.composite"].mean()
+    assert mon.records[0]["mean"] == pytest.approx(expected)
+
+
+def test_blocks_that_are_never_called_are_told():
+    class Nested(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.ModuleList([torch.nn.ModuleList([torch.nn.Linear(4, 4), Block(4)]) for _ in range(3)])
+
+        def forward(self, x):
+            for _, block in self.layers:
+                x = block(x=x)
+            return x
+
+    net = Nested()
+    with pytest.raises(rf.UsageError, match="blocks="):
+        rf.Monitor(net)
+    with rf.Monitor(net, every=1, blocks=[b for _, b in net.layers], metrics="cosine.mean", file=None) as mon:
+        net(torch.randn(1, 5, 4))
+    assert [r["layer"] for r in mon.records] == [0, 1, 2, 3]  # also of a state passed by keyword
+    with rf.Monitor(net, every=1, blocks=[Block(4)], file=None) as mon:
+        with pytest.warns(RuntimeWarning, match="none of the blocks"):
+            net(torch.randn(1, 5, 4))
 
 
 def test_writers():
@@ -241,7 +289,16 @@ def test_trainer_callback():
     callback.on_step_begin(None, State, None)
     net(torch.randn(1, 5, 4))
     callback.on_log(None, State, None, logs={})
+    net(torch.randn(1, 5, 4))  # gradient accumulation: one measured pass per step
     callback.on_train_end(None, State, None)
+    assert len(callback.monitor.records) == 4
+    callback.on_train_begin(None, State, None, model=net)
+    callback.on_train_begin(None, State, None, model=net)  # resumed without an end
+    assert len(net._forward_hooks) == 1
+    callback.on_train_end(None, State, None)
+    callback.monitor.records.append({"step": 40})
+    with pytest.raises(TypeError):
+        rf.TrainerCallback(evry=5)
     assert {r["step"] for r in callback.monitor.records} == {40}
     assert not net._forward_hooks
 

@@ -92,6 +92,26 @@ def test_calls_from_several_threads_take_turns():
     assert not errors and not any(t.is_alive() for t in threads)
 
 
+def test_a_call_from_within_progress_is_refused_and_does_not_hang():
+    seen = []
+
+    def report(done, total, what):
+        if not seen:
+            with pytest.raises(rf.UsageError, match="from within a call"):
+                rf.metrics(np.eye(2))
+            seen.append(done)
+
+    rf.measure("bert-mini@init", samples=8, tokens=64, progress=report)
+    assert seen
+
+
+def test_threads_of_a_call_are_of_that_call():
+    before = rf.threads()
+    rf.counts(2, 3)
+    rf.measure("bert-tiny@init", samples=1, tokens=4, variants="san", threads=before + 1)
+    assert rf.threads() == before
+
+
 def test_the_interpreter_is_free_while_computing():
     ticks = []
 
@@ -122,6 +142,20 @@ def test_a_forked_process_can_compute():
         "    same = np.array_equal(rf.metrics(x)['cosine.mean'], expected) and len(rf.counts(2, 3)) > 0\n"
         "    os._exit(0 if same else 1)\n"
         "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+    )
+    done = python(code)
+    assert done.stdout == "0\n", done.stderr
+
+
+def test_a_process_forked_during_a_call_can_compute():
+    code = (
+        "import os, threading, time, numpy as np, rankfall as rf\n"
+        "thread = threading.Thread(target=lambda: rf.measure('bert-mini@init', samples=32, progress=False))\n"
+        "thread.start(); time.sleep(0.3)\n"
+        "pid = os.fork()\n"
+        "if pid == 0:\n"
+        "    rf.metrics(np.eye(3)); os._exit(0)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])); thread.join()\n"
     )
     done = python(code)
     assert done.stdout == "0\n", done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -168,8 +169,21 @@ def test_models_may_be_objects():
     changed = rf.measure(model.without("attn_skip", "mlp"), samples=1, tokens=8)
     named = rf.measure("bert-tiny@init", seed=3, samples=1, tokens=8, without="attn_skip,mlp")
     assert json.loads(changed._core.json())["rows"] == json.loads(named._core.json())["rows"]
-    with pytest.raises(rf.UsageError, match="brings its own"):
-        rf.measure(model.without("mlp"), without="norm")
+    for clash in ({"without": "norm"}, {"variants": "san"}, {"ablate": True}):
+        with pytest.raises(rf.UsageError, match="brings its own"):
+            rf.measure(model.without("mlp"), **clash)
+    with pytest.raises(rf.UsageError, match="has no depth="):
+        rf.measure(rf.load("bert-tiny@init", depth=1))
+
+
+def test_names_of_files_may_be_any_bytes(tmp_path):
+    name = tmp_path / os.fsdecode(b"ids\xff--samples.json")
+    name.write_text(json.dumps({"input_ids": [[1, 2, 3]]}))
+    assert rf.measure(*SMALL, ids=name, variants="full").manifest["samples"] == 1
+    with pytest.raises(rf.InputError, match="a--seed"):
+        rf.measure(*SMALL, ids=tmp_path / "a--seed.json")
+    with pytest.raises(rf.InputError, match="NUL"):
+        rf.measure("a\0b")
 
 
 def test_every_path_in_a_list():

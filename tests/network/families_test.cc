@@ -214,6 +214,8 @@ TEST(Families, WindowedLayersAreNotScaled) {
   // One entry for each type says itself what counts.
   const json nested = {{"full_attention", flat}, {"sliding_attention", {{"rope_type", "linear"}, {"factor", 2.0}}}};
   EXPECT_EQ(scaling<LinearScaling>(made(tiny("olmo3", {{"rope_parameters", nested}})), 0).factor, 2);
+  // Three layers, all with a window: what does not count is checked all the same.
+  EXPECT_THAT(error_of(tiny("olmo3", {{"rope_scaling", {{"type", "ntk"}}}})), HasSubstr("positions of type 'ntk'"));
   EXPECT_THAT(error_of(tiny("olmo3", {{"rope_parameters", {{"full_attention", flat}}}})),
               HasSubstr("'rope_parameters': 'sliding_attention' is missing"));
 }

@@ -33,6 +33,7 @@ function schemeOf(element: Element): Scheme {
 function draw({ id, spec }: Waiting): void {
   const element = document.getElementById(id);
   if (element === null || element.childElementCount > 0) return;
+  element.textContent = "";
   const scheme = schemeOf(element);
   const compiled = compileSpec(recoloured(spec, scheme), chartConfig(scheme));
   const view = new View(parse(compiled, undefined, { ast: true }), { expr: expressionInterpreter, renderer: "svg" });

@@ -140,11 +140,11 @@ Positions rotary_positions(const Config& config, const RotaryRule& rule) {
   }
   if (channels == 0) return NoPositions{};
   if (channels < rule.d_head) rotary.channels = channels;
-  // Entries for each type of layer say themselves which layers are scaled.
-  if (!rule.scaled && (!parameters || flat)) return rotary;
   const auto scaling = parameters ? parameters : config.object("rope_scaling");
-  if (scaling) read_scaling(config, *scaling, rule, parameters.has_value(), channels, rotary);
-  return rotary;
+  RotaryPositions scaled = rotary;
+  if (scaling) read_scaling(config, *scaling, rule, parameters.has_value(), channels, scaled);
+  // Entries for each type of layer say themselves which layers are scaled; what does not count is checked all the same.
+  return rule.scaled || (parameters && !flat) ? scaled : rotary;
 }
 
 std::vector<bool> windowed_layers(const Config& config, Index n_layers, bool (*rule)(const Config&, Index layer)) {

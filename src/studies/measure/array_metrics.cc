@@ -151,6 +151,9 @@ ArrayMetrics attention_metrics(const ArrayBatch<T>& p, const std::vector<std::st
   const auto chosen =
       fitting_metrics(metrics.empty() ? attention_metric_names() : metrics, is_of_a_matrix, "an attention matrix");
   check_batch(p, true);
+  for (std::size_t i = 0; i < p.samples.size(); ++i) {
+    if (p.samples[i].minCoeff() < 0) throw usage_error("sample {}: a negative weight, expected attention matrices", i);
+  }
   const BlasThreads one_thread(1);
   return metrics_of_batch(p, chosen, [&](const MatrixRef<T>& matrix, auto valid, std::vector<double>& values) {
     attention_values<T>(chosen, matrix, valid, values);

@@ -1,6 +1,7 @@
 #include "studies/measure/metrics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <set>
@@ -117,7 +118,11 @@ std::optional<MassiveToken> massive_token(const MatrixRef<T>& x, std::span<const
   const std::vector<Index> rows = valid_rows(x.rows(), valid);
   if (rows.size() < 2) return std::nullopt;
   RowVector<double> lengths = RowVector<double>::Zero(x.rows());
-  for (const Index i : rows) lengths(i) = x.row(i).template cast<double>().norm();
+  for (const Index i : rows) {
+    lengths(i) = x.row(i).template cast<double>().norm();
+    // Squares that leave the range of double; elsewhere the plain sum keeps its bits.
+    if (!std::isfinite(lengths(i)) || lengths(i) == 0) lengths(i) = x.row(i).template cast<double>().stableNorm();
+  }
   const double largest = lengths.maxCoeff();
   for (const Index i : rows) {
     if (lengths(i) * (1 + 1e-5) < largest) continue;
