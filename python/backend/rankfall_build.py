@@ -88,7 +88,7 @@ def _files(build: Path, scratch: Path) -> Dict[str, Path]:
     if not any(name.endswith(".so") for name in files):
         raise SystemExit(f"rankfall: no compiled module in {package}")
     files["rankfall/bin/rankfall"] = build / "cli" / "rankfall"
-    train = build / "src" / "train" / "rankfall-train"
+    train = build / "cli" / "rankfall-train"
     if train.exists():
         files["rankfall/bin/rankfall-train"] = train
     (library,) = (build / "lib").glob("librankfall.so.[0-9]*.[0-9]*.[0-9]*")
