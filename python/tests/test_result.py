@@ -57,7 +57,7 @@ def test_files(result, tmp_path):
     assert result.save(tmp_path / "r.csv").read_text().startswith("model,")
     assert (tmp_path / "r.manifest.json").exists()
     page = result.report(tmp_path / "r.html").read_text()
-    assert page.startswith("<!doctype html>") or page.lower().startswith("<!doctype html")
+    assert page.lower().startswith("<!doctype html") and "bert-tiny@init" in page
     both = rf.report(tmp_path / "both.html", [result, rf.counts(2, 3)], title="Two")
     assert "Two" in both.read_text()
     with pytest.raises(rf.UsageError, match="ending"):
@@ -74,7 +74,7 @@ def test_files(result, tmp_path):
 def test_words(result):
     assert "bert-tiny@init" in repr(result)
     assert result.answers and all(a.endswith((".", "?")) for a in result.answers)
-    assert result.status.get("rounding_floor", 0) >= 0
+    assert result.status["rounding_floor"] > 0  # san at layer 2
     assert max(len(line) for line in result.table(width=60).splitlines()) <= 60
     assert "relative_residual.composite" in result.metrics and "cosine.mean" in result
     assert next(iter(result))["model"] == "bert-tiny@init"
@@ -95,15 +95,13 @@ def test_notebook(result):
     later = notebook.html_of(result, with_script=False)
     assert result.answers[0][:20] in first
     assert "rankfallQueue" in first and len(first) > 500_000 > len(later)
-    hostile = rf.read  # names from files are text, not markup
     text = json.loads(result._core.json())
-    for row in text["rows"]:
+    for row in text["rows"]:  # names from files are text, not markup
         row["model"] = "</script><img src=x onerror=alert(1)>"
     from rankfall import _core
 
     shown = notebook.html_of(rf.Result(_core.result_from_json(json.dumps(text))), with_script=False)
-    assert "<img" not in shown and "</script><img" not in shown
-    assert hostile is rf.read
+    assert "<img" not in shown and "img src=x" in shown
 
 
 def test_chart_files(result, tmp_path):

@@ -188,4 +188,4 @@ def test_names_of_files_may_be_any_bytes(tmp_path):
 
 def test_every_path_in_a_list():
     listed = rf.paths("san:layers=2,heads=2,dim=8", samples=1, tokens=4, list=True)
-    assert {tuple(sorted(row)) for row in listed} and "path" in listed.columns("all")
+    assert len(set(listed.columns("all")["path"])) == 9  # two heads or the skip in each of two blocks
