@@ -9,6 +9,7 @@ void bind_measure(CLI::App& command);
 void bind_collapse(CLI::App& command);
 void bind_paths(CLI::App& command);
 void bind_counts(CLI::App& command);
+void bind_theory(CLI::App& command);
 void bind_bounds(CLI::App& command);
 void bind_audit(CLI::App& command);
 void bind_lowrank(CLI::App& command);
@@ -53,6 +54,7 @@ constexpr Command kCommands[] = {
     {"counts", "Count the paths of each length exactly (Figure 5)", kExplain, bind_counts},
     {"effectiveness", "Measure how well paths of each length alone solve a task (Figure 4)", kExplain,
      bind_effectiveness},
+    {"theory", "Predict what a network does to its tokens, from its description alone", kTheory, bind_theory},
     {"bounds", "Check which theorems apply to a network, and how tight they are", kTheory, bind_bounds},
     {"audit", "Check every claim of the theory: statement, verdict, evidence", kTheory, bind_audit},
     {"train", "Train a network on a task: sort, hull, memorize or circle", kTrain, bind_training},

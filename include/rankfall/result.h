@@ -76,6 +76,9 @@ enum class Reason {
   kHeadNorm,       // queries and keys are normed
   kSoftCap,        // logits are capped
   kParallelMlp,    // an MLP stands beside attention
+  kSharedWeights,  // sub-layers around which a skip goes share their weights
+  kNoWeights,      // an activation acts on the hidden state itself
+  kFixedWeights,   // weights do not have a mean of zero
 };
 
 // What a bound is made of, or what a claim rests on.

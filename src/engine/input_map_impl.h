@@ -52,9 +52,7 @@ Matrix<T> source_state(const Network&, const WeightSource&, const FeatureInput&,
 
 // Patches in reading order; the pixels of each as [channel, row, column], which is how the projection is stored.
 template <class T>
-Matrix<T> source_state(const Network& network, const WeightSource& source, const PatchInput& input,
-                       const Sample& sample) {
-  const Matrix<double>& pixels = std::get<Pixels>(sample.content).values;
+Matrix<T> patches_of(const PatchInput& input, const Matrix<double>& pixels) {
   const Index side = input.image / input.patch;
   const Index area = input.patch * input.patch;
   Matrix<T> patches(side * side, input.channels * area);
@@ -67,6 +65,13 @@ Matrix<T> source_state(const Network& network, const WeightSource& source, const
       }
     }
   }
+  return patches;
+}
+
+template <class T>
+Matrix<T> source_state(const Network& network, const WeightSource& source, const PatchInput& input,
+                       const Sample& sample) {
+  const Matrix<T> patches = patches_of<T>(input, std::get<Pixels>(sample.content).values);
   std::vector<TensorSlice> slices = slices_of(input.projection);
   slices.push_back(input.class_token);
   slices.push_back(input.positions);
@@ -74,7 +79,7 @@ Matrix<T> source_state(const Network& network, const WeightSource& source, const
   const Index d = input.projection.n_out();
   Matrix<T> x(input.n_tokens(), d);
   x.row(0) = weights.vector(input.class_token);
-  x.bottomRows(side * side) =
+  x.bottomRows(patches.rows()) =
       linear<T>(patches, weights.matrix(input.projection.w), weights.vector(input.projection.b));
   x += Eigen::Map<const Matrix<T>>(weights.vector(input.positions).data(), x.rows(), d);
   return x;

@@ -32,8 +32,13 @@ struct LoadedLayer {
 template <class T>
 class LayerLoader {
  public:
-  LayerLoader(const Network& network, const WeightSource& source, Index max_tokens)
-      : network_(network), source_(source), max_tokens_(max_tokens) {}
+  enum class Load {
+    kAll,
+    kPositions,  // only what acts on queries and keys once they are made: position tables, norms of heads, drawn
+                 // numbers
+  };
+  LayerLoader(const Network& network, const WeightSource& source, Index max_tokens, Load load = Load::kAll)
+      : network_(network), source_(source), max_tokens_(max_tokens), load_(load) {}
 
   // Valid until the next call.
   const LoadedLayer<T>& load(Index index) {
@@ -41,17 +46,22 @@ class LayerLoader {
     LoadedLayer<T> next;
     next.index = index;
     next.layer = &layer;
-    next.weights = LayerWeights<T>(slices_of(layer), network_.tensors, source_, &current_.weights);
+    next.weights = LayerWeights<T>(slices(layer), network_.tensors, source_, &current_.weights);
     if (const Attention* attention = layer.attention()) {
       std::visit([&](const auto& positions) { make_tables(*attention, positions, next); }, attention->positions);
       if (is_low_rank(attention->weights)) draw(*attention, next);
     }
     current_ = std::move(next);
-    if (index + 1 < std::ssize(network_.layers)) prefetch(index + 1);
+    if (load_ == Load::kAll && index + 1 < std::ssize(network_.layers)) prefetch(index + 1);
     return current_;
   }
 
  private:
+  std::vector<TensorSlice> slices(const SubLayer& layer) const {
+    if (load_ == Load::kAll) return slices_of(layer);
+    return layer.attention() ? position_slices(*layer.attention()) : std::vector<TensorSlice>();
+  }
+
   // Of the sub-layer after this one, while this one is worked on.
   void prefetch(Index index) {
     for (const TensorSlice& slice : slices_of(network_.layers[static_cast<std::size_t>(index)])) {
@@ -98,6 +108,7 @@ class LayerLoader {
   const Network& network_;
   const WeightSource& source_;
   Index max_tokens_;
+  Load load_;
   LoadedLayer<T> current_;
   Matrix<T> sinusoid_;
 };

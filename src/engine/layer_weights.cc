@@ -40,12 +40,16 @@ void collect(const RotaryPositions&, std::vector<TensorSlice>&) {}
 
 void collect(const AlibiPositions&, std::vector<TensorSlice>&) {}
 
-void collect(const Attention& attention, std::vector<TensorSlice>& out) {
-  for (const Linear* linear : {&attention.q, &attention.k, &attention.v, &attention.o}) collect(*linear, out);
+void collect_positions(const Attention& attention, std::vector<TensorSlice>& out) {
   std::visit([&](const auto& positions) { collect(positions, out); }, attention.positions);
   for (const auto& of_heads : {attention.q_norm, attention.k_norm}) {
     if (of_heads) collect(of_heads->norm, out);
   }
+}
+
+void collect(const Attention& attention, std::vector<TensorSlice>& out) {
+  for (const Linear* linear : {&attention.q, &attention.k, &attention.v, &attention.o}) collect(*linear, out);
+  collect_positions(attention, out);
 }
 
 void collect(const Mlp& mlp, std::vector<TensorSlice>& out) {
@@ -81,6 +85,12 @@ StoredRows stored_rows(const TensorSlice& slice, const TensorSpec& spec) {
 std::vector<TensorSlice> slices_of(const SubLayer& layer) { return collected(layer); }
 std::vector<TensorSlice> slices_of(const Linear& linear) { return collected(linear); }
 std::vector<TensorSlice> slices_of(const Norm& norm) { return collected(norm); }
+
+std::vector<TensorSlice> position_slices(const Attention& attention) {
+  std::vector<TensorSlice> out;
+  collect_positions(attention, out);
+  return out;
+}
 
 template LoadedSlice<float> load_slice(const TensorSlice&, const std::vector<TensorSpec>&, const WeightSource&);
 template LoadedSlice<double> load_slice(const TensorSlice&, const std::vector<TensorSpec>&, const WeightSource&);

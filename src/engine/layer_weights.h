@@ -14,6 +14,8 @@ namespace rankfall {
 std::vector<TensorSlice> slices_of(const SubLayer& layer);
 std::vector<TensorSlice> slices_of(const Linear& linear);
 std::vector<TensorSlice> slices_of(const Norm& norm);
+// Of an attention those of its positions and of the norms of its heads.
+std::vector<TensorSlice> position_slices(const Attention& attention);
 
 inline bool is_vector(const TensorSpec& spec) { return spec.shape.size() == 1; }
 

@@ -10,6 +10,17 @@
 
 namespace rankfall {
 
+// What gives a domain its sub-layers one by one: loaded, unless the domain says otherwise.
+template <class D>
+struct LoaderOf {
+  using type = LayerLoader<typename D::Scalar>;
+};
+template <class D>
+requires requires { typename D::Loader; }
+struct LoaderOf<D> {
+  using type = typename D::Loader;
+};
+
 // 2 m n k of the products of one sample through a sub-layer: what progress is measured in.
 double flops_of(const SubLayer& layer, Index n_tokens);
 
@@ -20,7 +31,7 @@ double flops_of(const SubLayer& layer, Index n_tokens);
 template <Domain D>
 void run(const Network& network, const WeightSource& source, std::span<typename D::State> states, std::span<D> domains,
          Index max_tokens, const ForwardOptions& options) {
-  LayerLoader<typename D::Scalar> loader(network, source, max_tokens);
+  typename LoaderOf<D>::type loader(network, source, max_tokens);
   const Index n_samples = std::ssize(states);
   double total = 0;
   for (const SubLayer& layer : network.layers) total += flops_of(layer, max_tokens);

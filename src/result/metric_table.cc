@@ -88,8 +88,51 @@ constexpr std::array kIntervalList = {
 };
 constexpr MetricMembers kIntervals = {"METRIC", kIntervalList};
 
+// What theory predicts.
+constexpr std::array kPredictedList = {
+    MetricMember{"relative_residual.composite", "relative residual", "relative residual, composite norm"},
+    MetricMember{"relative_residual.inf", "relative residual (infinity norm)", "relative residual, infinity norm"},
+    MetricMember{"relative_residual.one", "relative residual (1-norm)", "relative residual, 1-norm"},
+    MetricMember{"relative_residual.frobenius", "relative residual (Frobenius norm)",
+                 "relative residual, Frobenius norm"},
+    MetricMember{"relative_residual.spectral", "relative residual (spectral norm)", "relative residual, spectral norm"},
+    MetricMember{"residual.composite", "residual", "residual, composite norm"},
+    MetricMember{"residual.inf", "residual (infinity norm)", "residual, infinity norm"},
+    MetricMember{"residual.one", "residual (1-norm)", "residual, 1-norm"},
+    MetricMember{"residual.frobenius", "residual (Frobenius norm)", "residual, Frobenius norm"},
+    MetricMember{"residual.spectral", "residual (spectral norm)", "residual, spectral norm"},
+    MetricMember{"cosine.mean", "mean cosine", "mean cosine between two tokens"},
+    MetricMember{"cosine.mean_abs", "mean absolute cosine", "mean absolute cosine between two tokens"},
+    MetricMember{"token.massive_ratio", "largest token norm against the others", "largest token norm / the others"},
+    MetricMember{"token.rest_residual", "relative residual without the largest token",
+                 "relative residual of the other tokens"},
+    MetricMember{"rank.stable", "stable rank", "stable rank"},
+    MetricMember{"rank.effective", "effective rank", "effective rank"},
+    MetricMember{"rank.participation", "participation ratio", "participation ratio"},
+    MetricMember{"rank.numerical", "numerical rank", "numerical rank"},
+    MetricMember{"singular.min", "smallest singular value", "smallest singular value"},
+};
+constexpr MetricMembers kPredicted = {"METRIC", kPredictedList};
+constexpr std::array kPredictedLogList = {
+    MetricMember{"log10_relative_residual.composite", "log10 of the relative residual",
+                 "log10 of the relative residual, composite norm"},
+    MetricMember{"log10_relative_residual.inf", "log10 of the relative residual (infinity norm)",
+                 "log10 of the relative residual, infinity norm"},
+    MetricMember{"log10_relative_residual.one", "log10 of the relative residual (1-norm)",
+                 "log10 of the relative residual, 1-norm"},
+    MetricMember{"log10_relative_residual.frobenius", "log10 of the relative residual (Frobenius norm)",
+                 "log10 of the relative residual, Frobenius norm"},
+    MetricMember{"log10_residual.composite", "log10 of the residual", "log10 of the residual, composite norm"},
+    MetricMember{"log10_residual.inf", "log10 of the residual (infinity norm)", "log10 of the residual, infinity norm"},
+    MetricMember{"log10_residual.one", "log10 of the residual (1-norm)", "log10 of the residual, 1-norm"},
+    MetricMember{"log10_residual.frobenius", "log10 of the residual (Frobenius norm)",
+                 "log10 of the residual, Frobenius norm"},
+};
+constexpr MetricMembers kPredictedLog = {"LOG10_METRIC", kPredictedLogList};
+
 constexpr MetricMembers kNone = {};
-constexpr std::array kPlaceholders = {kNorms, kBounds, kMatrices, kWeights, kCompared, kChecks, kIntervals};
+constexpr std::array kPlaceholders = {kNorms,  kBounds,    kMatrices,  kWeights,     kCompared,
+                                      kChecks, kIntervals, kPredicted, kPredictedLog};
 
 }  // namespace
 
@@ -99,9 +142,9 @@ const std::vector<MetricGroup>& metric_groups() {
   static const std::vector<MetricGroup> all = {
       {"residual",
        {
-           {"relative_residual.*", "relative residual", "‖X − 1·mean‖ / ‖X‖, *", kShare, "measure@layer train@layer",
-            "", kNorms},
-           {"residual.*", "residual", "‖X − 1·mean‖, *", kPositive, "measure@layer", "", kNorms},
+           {"relative_residual.*", "relative residual", "‖X − 1·mean‖ / ‖X‖, *", kShare,
+            "measure@layer theory@layer train@layer", "", kNorms},
+           {"residual.*", "residual", "‖X − 1·mean‖, *", kPositive, "measure@layer theory@layer", "", kNorms},
            {"geometric_relative_residual.*", "geometric mean of the relative residual",
             "10^(mean of log10 (‖X − 1·mean‖ / ‖X‖)), *", kShare, "measure@layer", "", first_norms(4),
             Averaging::kLogarithms},
@@ -123,11 +166,12 @@ const std::vector<MetricGroup>& metric_groups() {
       {"exact residual",
        {
            {"log10_relative_residual.*", "log10 of the relative residual", "log10 (‖X − 1·mean‖ / ‖X‖), *", kLog10,
-            "collapse@layer", "", kNorms},
+            "collapse@layer theory@layer", "", kNorms},
            {"log10_mean_relative_residual.*", "log10 of the mean relative residual",
             "log10 of the arithmetic mean of ‖X − 1·mean‖ / ‖X‖, *", kLog10, "collapse@layer", "", kNorms,
             Averaging::kArithmetic},
-           {"log10_residual.*", "log10 of the residual", "log10 ‖X − 1·mean‖, *", kLog10, "collapse@layer", "", kNorms},
+           {"log10_residual.*", "log10 of the residual", "log10 ‖X − 1·mean‖, *", kLog10, "collapse@layer theory@layer",
+            "", kNorms},
            {"log10_error", "uncertainty of log10 of the residual",
             "what rounding leaves unknown in log10 of any norm; from the response to random changes of 256 roundings",
             kPositive, "collapse@layer", "", kNone, Averaging::kLargest},
@@ -135,23 +179,23 @@ const std::vector<MetricGroup>& metric_groups() {
             kNone, Averaging::kLogarithms},
            {"local_exponent", "local exponent of the residual's decay",
             "step of log‖res X‖ / the step before; 3: cubic, 1: geometric", kSigned, "collapse@layer"},
-           {"decay", "how the residual falls", "fit of log10‖res X‖ over layers", kPositive, "collapse"},
+           {"decay", "how the residual falls", "fit of log10‖res X‖ over layers", kPositive, "collapse theory"},
            {"rounding_layer", "first layer lost in rounding", "log10‖res X‖ off by more than 0.05", kCount, "collapse",
             "layer"},
        }},
       {"cosine",
        {
            {"cosine.mean", "mean cosine between two tokens", "mean over i≠j of xᵢ·xⱼ / (‖xᵢ‖ ‖xⱼ‖)", kShare,
-            "measure@layer train@layer"},
+            "measure@layer theory@layer train@layer"},
            {"cosine.mean_abs", "mean absolute cosine between two tokens", "mean over i≠j of |xᵢ·xⱼ| / (‖xᵢ‖ ‖xⱼ‖)",
-            kShare, "measure@layer"},
+            kShare, "measure@layer theory@layer"},
        }},
       {"token",
        {
            {"token.massive_ratio", "largest token norm against the others",
-            "max over i of ‖xᵢ‖₂ / mean of the norms of the other tokens", kPositive, "measure@layer"},
+            "max over i of ‖xᵢ‖₂ / mean of the norms of the other tokens", kPositive, "measure@layer theory@layer"},
            {"token.rest_residual", "relative residual without the token of largest norm",
-            "‖X − 1·mean‖ / ‖X‖ of the other tokens, composite norm", kShare, "measure@layer"},
+            "‖X − 1·mean‖ / ‖X‖ of the other tokens, composite norm", kShare, "measure@layer theory@layer"},
        }},
       {"block",
        {
@@ -160,12 +204,13 @@ const std::vector<MetricGroup>& metric_groups() {
        }},
       {"rank",
        {
-           {"rank.stable", "stable rank", "‖X‖_F² / ‖X‖₂²", kPositive, "measure@layer"},
-           {"rank.effective", "effective rank", "exp of the entropy of σᵢ / Σσ", kPositive, "measure@layer"},
+           {"rank.stable", "stable rank", "‖X‖_F² / ‖X‖₂²", kPositive, "measure@layer theory@layer"},
+           {"rank.effective", "effective rank", "exp of the entropy of σᵢ / Σσ", kPositive,
+            "measure@layer theory@layer"},
            {"rank.participation", "participation ratio", "(Σλ)² / Σλ², λ of the centred covariance", kPositive,
-            "measure@layer"},
-           {"rank.numerical", "numerical rank", "number of σᵢ > max(n,d) eps σ₁", kCount, "measure@layer"},
-           {"singular.min", "smallest singular value", "min σᵢ(X)", kPositive, "measure@layer"},
+            "measure@layer theory@layer"},
+           {"rank.numerical", "numerical rank", "number of σᵢ > max(n,d) eps σ₁", kCount, "measure@layer theory@layer"},
+           {"singular.min", "smallest singular value", "min σᵢ(X)", kPositive, "measure@layer theory@layer"},
            {"rank.pooled", "effective rank of the tokens of all samples together (RankMe)",
             "exp of the entropy of σᵢ / Σσ, X the tokens of all samples", kPositive, "measure@layer"},
        }},
@@ -360,6 +405,20 @@ const std::vector<MetricGroup>& metric_groups() {
            {"agreement.verdict", "whether a figure agrees, and the value that decides", "", kPositive, "agreement"},
            {"agreement.evidence", "evidence for the verdict", "", kText, "agreement"},
            {"agreement.worst", "largest distance from a figure", "", kPositive, "agreement"},
+       }},
+      {"theory",
+       {
+           {"theory", "why theory does not carry a network", "", kText, "theory"},
+           {"standard_error.*", "standard error of the predicted *", "deviation over chains / √chains of the *",
+            kPositive, "theory@layer", "", kPredicted},
+           {"standard_error.*", "standard error of the predicted *", "deviation over chains / √chains of the *",
+            kPositive, "theory@layer", "", kPredictedLog},
+           {"measured.*", "measured *", "mean over seeds of the *", kPositive, "theory@layer", "", kPredicted},
+           {"measured.*", "measured *", "mean over seeds of the *", kLog10, "theory@layer", "", kPredictedLog},
+           {"deviations.*", "deviations between theory and measurement of the *",
+            "(measured − predicted) / deviation over seeds of the *", kSigned, "theory@layer", "", kPredicted},
+           {"deviations.*", "deviations between theory and measurement of the *",
+            "(measured − predicted) / deviation over seeds of the *", kSigned, "theory@layer", "", kPredictedLog},
        }},
       {"audit",
        {

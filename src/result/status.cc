@@ -61,6 +61,9 @@ constexpr Word<Reason> kReasonWords[] = {
     {Reason::kHeadNorm, "head_norm"},
     {Reason::kSoftCap, "soft_cap"},
     {Reason::kParallelMlp, "parallel_mlp"},
+    {Reason::kSharedWeights, "shared_weights"},
+    {Reason::kNoWeights, "no_weights"},
+    {Reason::kFixedWeights, "fixed_weights"},
 };
 
 constexpr Word<Basis> kBasisWords[] = {

@@ -82,6 +82,11 @@ void describe(LayerCurves& of, bool by_head, bool by_seed, bool over_seeds) {
 
 }  // namespace
 
+bool stands_beside(std::string_view metric) {
+  constexpr std::string_view kPrefixes[] = {"published.", "predicted.", "measured.", "deviations.", "standard_error."};
+  return std::ranges::any_of(kPrefixes, [&](std::string_view prefix) { return metric.starts_with(prefix); });
+}
+
 std::vector<LayerCurves> layer_curves(const Rows& rows) {
   struct Draft {
     LayerCurves of;
@@ -93,7 +98,7 @@ std::vector<LayerCurves> layer_curves(const Rows& rows) {
   std::map<std::string_view, std::size_t> model_order;
   std::vector<Draft> drafts;
   for (const Row* row : rows) {
-    if (!is_layer_row(*row) || row->metric.starts_with("published.")) continue;
+    if (!is_layer_row(*row) || stands_beside(row->metric)) continue;
     const bool by_head = row->head.has_value();
     const auto [place, is_new] = places.try_emplace({row->model, row->metric, by_head}, drafts.size());
     if (is_new) {

@@ -24,6 +24,9 @@ struct LayerCurves {
 // "arithmetic mean over 32 samples"; empty where points are over different numbers of them.
 std::string mean_of_points(const LayerCurves& of);
 
+// Whether a metric is about another one that it stands beside: published.value, predicted.cosine.mean ...
+bool stands_beside(std::string_view metric);
+
 // In the order in which models and metrics first appear. Rows that are no layer rows are left out.
 std::vector<LayerCurves> layer_curves(const Rows& rows);
 

@@ -13,6 +13,7 @@ constexpr StudyView kViews[] = {
     {"agreement", "Agreement with the paper", "The published numbers beside ours.", agreement_view},
     {"measure", "Residuals by layer", "How much the tokens still differ, layer by layer.", measure_view, true},
     {"collapse", "The exact collapse", "The same residuals, exact at any depth.", collapse_view, true},
+    {"theory", "Theory", "What the description of a network predicts, before a weight is drawn.", theory_view, true},
     {"bounds", "Theory against measurement", "Every bound beside the quantity that it bounds.", bounds_view},
     {"paths", "Paths", "The network as a sum over paths, one head or the skip in each block.", paths_view},
     {"counts", "Path lengths", "How many paths of each length there are.", counts_view},

@@ -27,6 +27,7 @@ View view_of(const Result& result, const ViewOptions& options);
 
 View measure_view(const Result& result, const ViewOptions& options);
 View collapse_view(const Result& result, const ViewOptions& options);
+View theory_view(const Result& result, const ViewOptions& options);
 View bounds_view(const Result& result, const ViewOptions& options);
 View paths_view(const Result& result, const ViewOptions& options);
 View counts_view(const Result& result, const ViewOptions& options);

@@ -200,7 +200,7 @@ bool flag_of(const Manifest& manifest, std::string_view key) {
 
 }  // namespace
 
-std::string input_words(const Manifest& manifest) {
+std::string input_words(const Manifest& manifest, std::string_view verb) {
   const ManifestValue* listed = find(manifest, "models");
   const auto* list = listed ? std::get_if<std::vector<std::string>>(listed) : nullptr;
   const std::vector<std::string> models = list ? *list : std::vector<std::string>{""};
@@ -225,7 +225,7 @@ std::string input_words(const Manifest& manifest) {
   for (const auto& [words, names] : inputs_of) {
     parts.push_back(inputs_of.size() == 1 ? words : fmt::format("{} ({})", words, joined(names)));
   }
-  std::string text = "Measured on " + joined(parts);
+  std::string text = fmt::format("{} {}", verb, joined(parts));
   if (const auto seeds = values_of(manifest, "seeds", 1); !seeds.empty() && seeds[0] != "1") {
     text += fmt::format(", for each of {} seeds", seeds[0]);
   }

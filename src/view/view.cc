@@ -54,6 +54,12 @@ std::string_view reason_words(Reason reason) {
       return "the logits are capped";
     case Reason::kParallelMlp:
       return "an MLP stands beside attention";
+    case Reason::kSharedWeights:
+      return "sub-layers with a skip share their weights";
+    case Reason::kNoWeights:
+      return "an activation acts on the hidden state itself, without weights";
+    case Reason::kFixedWeights:
+      return "weights are drawn with a mean that is not zero";
   }
   return "";
 }

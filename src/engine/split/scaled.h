@@ -36,8 +36,16 @@ void rescale(Scaled<M>& x) {
   x.log += exponent * kLog2;
 }
 
+// log x, and log(e^a + e^b), where zero has the logarithm -infinity.
+inline double log_or_zero(double x) { return x > 0 ? std::log(x) : kLogZero; }
+
 // e^(log - top), 0 for zero.
 inline double share(double log, double top) { return log == kLogZero ? 0.0 : std::exp(log - top); }
+
+inline double log_sum(double a, double b) {
+  const double top = std::max(a, b);
+  return top == kLogZero ? kLogZero : top + std::log(share(a, top) + share(b, top));
+}
 
 // x := fx x + fy y.
 template <class M>

@@ -24,9 +24,8 @@ HeadOutput head_output(const Projections& p, Index index, Jitter jitter) {
   centre(p, r);
   jitter(r);
   const Reference reference = reference_of(p, plain(r));
-  const Index d = p.attention.d_head;
-  const Index kv_head = index * p.attention.n_kv_heads / p.attention.n_heads;
-  HeadOutput out{scaled<RowVector<double>>(p.v.mean.value.segment(kv_head * d, d), p.v.mean.log), {}};
+  const Index d = head.v.value.cols();
+  HeadOutput out{head.v_mean, {}};
   add(out.mean, mean_of_values(p, r, reference, head.v));
 
   const RowVector<double> peak = head.v.value.row(reference.peak);
@@ -46,7 +45,7 @@ HeadOutput head_output(const Projections& p, Index index, Jitter jitter) {
 }
 
 // Heads side by side, at the scale of the largest.
-SplitState side_by_side(const std::vector<HeadOutput>& heads, Index n, Index d) {
+SplitState side_by_side(std::span<const HeadOutput> heads, Index n, Index d) {
   const Index width = std::ssize(heads) * d;
   SplitState out{{RowVector<double>(width), kLogZero}, {Matrix<double>(n, width), kLogZero}};
   for (const HeadOutput& head : heads) {
@@ -105,6 +104,53 @@ bool sees_all(const Projections& p) {
 
 }  // namespace
 
+struct SplitHeads::Held {
+  Projections p;
+  Rotary<double> rotary;
+  Matrix<double> queries, keys;
+  std::optional<HeadScores<double>> whole;
+};
+
+SplitHeads::SplitHeads(const Attention& attention, const LoadedLayer<double>& layer, const Sample& sample, Parts parts,
+                       Jitter& jitter)
+    : held_(new Held{Projections{attention, layer, sample, std::move(parts.q), std::move(parts.k), std::move(parts.v)},
+                     Rotary<double>(attention, layer, sample.n_tokens()),
+                     {},
+                     {},
+                     {}}) {
+  Projections& p = held_->p;
+  norm_heads(attention.q_norm, layer.weights, attention.d_head, sample.valid, jitter, p.q);
+  norm_heads(attention.k_norm, layer.weights, attention.d_head, sample.valid, jitter, p.k);
+  p.rotary = &held_->rotary;
+  p.reference = parts.reference;
+  p.centred = parts.centred;
+  p.one_value = parts.one_value;
+  p.keys = SeenKeys(attention.mask, p.n());
+  p.same_keys = sees_all(p);
+  if (p.centred) return;
+  held_->queries = joined(p.q);
+  held_->keys = joined(p.k);
+  held_->rotary.turn(held_->queries);
+  held_->rotary.turn(held_->keys);
+  p.whole = &held_->whole.emplace(attention, layer, held_->queries, held_->keys, sample.valid, sample.segments);
+}
+
+SplitHeads::~SplitHeads() = default;
+
+SplitState SplitHeads::output(Index head, Jitter jitter) const {
+  const HeadOutput out = head_output(held_->p, head, jitter);
+  return side_by_side({&out, 1}, held_->p.n(), out.mean.value.size());
+}
+
+SplitState SplitHeads::outputs(const Jitter& jitter) const {
+  const Attention& attention = held_->p.attention;
+  std::vector<HeadOutput> heads(static_cast<std::size_t>(attention.n_heads));
+  parallel_for(attention.n_heads, [&](Index head) {
+    heads[static_cast<std::size_t>(head)] = head_output(held_->p, head, jitter.fork(head));
+  });
+  return side_by_side(heads, held_->p.n(), attention.d_head);
+}
+
 SplitState split_attention(const Attention& attention, const LoadedLayer<double>& layer, const Sample& sample,
                            Jitter& jitter, const SplitState& x) {
   const auto project = [&](const Linear& f) {
@@ -112,29 +158,14 @@ SplitState split_attention(const Attention& attention, const LoadedLayer<double>
     jitter(out);
     return out;
   };
-  Projections p{attention, layer, sample, project(attention.q), project(attention.k), project(attention.v)};
-  norm_heads(attention.q_norm, layer.weights, attention.d_head, sample.valid, jitter, p.q);
-  norm_heads(attention.k_norm, layer.weights, attention.d_head, sample.valid, jitter, p.k);
-  const Rotary<double> rotary(attention, layer, p.n());
-  p.rotary = &rotary;
-  p.reference = smallest_row(x.residual.value, sample.valid);
-  p.centred = !x.mean.is_zero();
-  p.keys = SeenKeys(attention.mask, p.n());
-  p.same_keys = sees_all(p);
-  Matrix<double> queries;
-  Matrix<double> keys;
-  std::optional<HeadScores<double>> whole;
-  if (!p.centred) {
-    queries = joined(p.q);
-    keys = joined(p.k);
-    rotary.turn(queries);
-    rotary.turn(keys);
-    p.whole = &whole.emplace(attention, layer, queries, keys, sample.valid, sample.segments);
-  }
-  std::vector<HeadOutput> heads(static_cast<std::size_t>(attention.n_heads));
-  parallel_for(attention.n_heads,
-               [&](Index head) { heads[static_cast<std::size_t>(head)] = head_output(p, head, jitter.fork(head)); });
-  SplitState mixed = side_by_side(heads, p.n(), attention.d_head);
+  SplitState q = project(attention.q);
+  SplitState k = project(attention.k);
+  SplitState v = project(attention.v);
+  const SplitHeads heads(attention, layer, sample,
+                         {std::move(q), std::move(k), std::move(v), smallest_row(x.residual.value, sample.valid),
+                          !x.mean.is_zero(), false},
+                         jitter);
+  SplitState mixed = heads.outputs(jitter);
   jitter(mixed);
   return linear(mixed, layer.weights.matrix(attention.o.w), layer.weights.vector(attention.o.b));
 }

@@ -386,7 +386,12 @@ SplitHead head_of(const Projections& p, Index head) {
               segment(p.k.mean, kv_head * d, d),
               columns(p.q.residual, head * d, d),
               columns(p.k.residual, kv_head * d, d),
-              columns(p.v.residual, kv_head * d, d)};
+              {},
+              {}};
+  const Index v_first = p.one_value ? 0 : kv_head * d;
+  const Index v_width = p.one_value ? p.v.mean.value.size() : d;
+  h.v = columns(p.v.residual, v_first, v_width);
+  h.v_mean = segment(p.v.mean, v_first, v_width);
   const RowVector<double> reference = h.a.value.row(p.reference);
   h.a.value.rowwise() -= reference;
   add(h.q, scaled<RowVector<double>>(reference, h.a.log));

@@ -20,6 +20,7 @@ struct Projections {
   Index reference = 0;                        // a token that is no padding, the smallest
   bool same_keys = false;                     // every query sees the same keys: all that are no padding
   bool centred = false;                       // rows of residuals sum to zero
+  bool one_value = false;                     // all heads read all columns of v
   const HeadScores<double>* whole = nullptr;  // plain logits, where mean and residual are not apart
   SeenKeys keys = {};
   const Rotary<double>* rotary = nullptr;
@@ -38,6 +39,7 @@ struct SplitHead {
   Index index = 0;
   ScaledRow q, k;
   ScaledMatrix a, b, v;
+  ScaledRow v_mean;
 };
 
 SplitHead head_of(const Projections& p, Index head);

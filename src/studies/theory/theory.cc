@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/errors.h"
+#include "engine/kernel/carried.h"
+#include "result/manifest.h"
+#include "result/statistics.h"
+#include "studies/collapse/decay.h"
+#include "studies/driver.h"
+#include "studies/part_of.h"
+#include "studies/theory/comparison.h"
+#include "studies/theory/theory_observer.h"
+#include "view/view.h"
+#include <rankfall/theory.h>
+
+namespace rankfall {
+namespace {
+
+// The states' metrics of every sample and chain; one chain if nothing had to be drawn.
+struct Predictions {
+  bool sampled = false;
+  Index n_samples = 0, n_chains = 1;
+  std::vector<std::unique_ptr<TheoryObserver>> observers;  // [sample * n_chains + chain]
+
+  double at(Index sample, Index chain, Index state, std::size_t metric) const {
+    return observers[static_cast<std::size_t>(sample * n_chains + chain)]->value(state, metric);
+  }
+};
+
+constexpr Index kStateDraws = 8;  // of each sample, over all chains
+
+// Throws away what it did and says so, when an attention turns out to need draws in a pass without chains.
+Predictions predict(const StudyRun& run, const std::vector<TheoryMetric>& metrics, const TheoryOptions& options,
+                    std::uint64_t seed) {
+  KernelOptions kernel;
+  kernel.seed = seed;
+  if (options.method == TheoryMethod::kSampled) kernel.closed_below = -1;
+  const auto pass = [&](Index n_chains, const Progress& progress) {
+    Predictions out{false, std::ssize(run.samples), n_chains, {}};
+    kernel.draws = (options.draws + n_chains - 1) / n_chains;
+    std::vector<KernelObserver*> pointers;
+    for (const Sample& sample : run.samples) {
+      for (Index chain = 0; chain < n_chains; ++chain) {
+        const Index n_draws = std::max<Index>(1, kStateDraws / n_chains);
+        out.observers.push_back(std::make_unique<TheoryObserver>(metrics, run.network, sample, seed, std::ssize(out.observers), n_draws));
+        pointers.push_back(out.observers.back().get());
+      }
+    }
+    out.sampled = run_kernel(run.network, run.samples, n_chains, pointers, kernel, progress);
+    return out;
+  };
+  // The first pass, of one chain with as few draws as there can be, only finds out whether any are needed.
+  if (options.method == TheoryMethod::kAuto && !needs_draws(run.network)) {
+    const Index draws = std::exchange(kernel.draws, 1);
+    Predictions closed = pass(1, run.progress);
+    if (!closed.sampled) return closed;
+    kernel.draws = draws;
+  }
+  return pass(options.chains, run.progress);
+}
+
+// log10 of the relative residual below which a state in plain numbers is rounding.
+constexpr double kFloor = -14;
+
+std::vector<Row> rows_of(const Predictions& of, const std::vector<TheoryMetric>& metrics, Index n_states) {
+  const char* kind = of.sampled ? "sampled" : "closed";
+  const auto log_residual = std::ranges::find(metrics, "log10_relative_residual.composite", &TheoryMetric::name);
+  const auto at_floor = static_cast<std::size_t>(log_residual - metrics.begin());
+  std::vector<Row> rows;
+  for (Index state = 0; state < n_states; ++state) {
+    for (std::size_t m = 0; m < metrics.size(); ++m) {
+      Statistics samples;
+      std::vector<Statistics> chains(static_cast<std::size_t>(of.n_chains));
+      bool floor = true, is_zero = true;
+      for (Index s = 0; s < of.n_samples; ++s) {
+        Statistics of_sample;
+        for (Index c = 0; c < of.n_chains; ++c) {
+          const double value = of.at(s, c, state, m);
+          is_zero = is_zero && of.at(s, c, state, at_floor) == kLogZero;
+          floor = floor && of.at(s, c, state, at_floor) < kFloor;
+          if (!std::isfinite(value)) continue;
+          of_sample.add(value);
+          chains[static_cast<std::size_t>(c)].add(value);
+        }
+        if (of_sample.n() > 0) samples.add(*of_sample.mean());
+      }
+      Row& row = rows.emplace_back(Row{.layer = state, .metric = metrics[m].name, .kind = kind});
+      set(row, samples);
+      const bool is_norm = metrics[m].is_log10() || metrics[m].name.find("residual.") != std::string::npos;
+      if (is_zero && is_norm) {
+        set_status(row, Status::kExactlyZero, "exactly 0");
+      } else if (is_norm && row.mean == 0) {
+        row.mean.reset();
+        row.std.reset();
+        set_status(row, Status::kOutOfRange, "below the range of double; see log10_relative_residual");
+      } else if (!is_norm && floor && metrics[m].name != "cosine.mean") {
+        set_rounding_floor(row);
+      }
+      if (!of.sampled) continue;
+      Statistics over_chains;
+      for (const Statistics& chain : chains) {
+        if (chain.n() > 0) over_chains.add(*chain.mean());
+      }
+      if (!over_chains.std()) continue;
+      Row& error = rows.emplace_back(Row{.layer = state, .metric = "standard_error." + metrics[m].name, .kind = kind});
+      error.mean = *over_chains.std() / std::sqrt(static_cast<double>(over_chains.n()));
+      error.n = over_chains.n();
+    }
+  }
+  return rows;
+}
+
+// The law of a metric of log10.
+Row decay_row(const Predictions& of, const std::vector<TheoryMetric>& metrics, Index n_states, const char* kind,
+              std::string_view metric) {
+  const auto m = static_cast<std::size_t>(std::ranges::find(metrics, metric, &TheoryMetric::name) - metrics.begin());
+  std::vector<double> mean(static_cast<std::size_t>(n_states), 0.0);
+  std::vector<std::vector<double>> samples;
+  for (Index s = 0; s < of.n_samples; ++s) {
+    std::vector<double>& curve = samples.emplace_back();
+    for (Index state = 0; state < n_states; ++state) {
+      double value = 0;
+      for (Index c = 0; c < of.n_chains; ++c) value += of.at(s, c, state, m) / static_cast<double>(of.n_chains);
+      curve.push_back(value);
+      mean[static_cast<std::size_t>(state)] += value / static_cast<double>(of.n_samples);
+    }
+  }
+  std::size_t length = 0;
+  while (length < mean.size() && std::isfinite(mean[length])) ++length;
+  mean.resize(length);
+  const Decay decay = decay_of(mean, samples);
+  Row row{.metric = "decay", .kind = kind};
+  if (decay.law == Status::kExponential) row.mean = std::pow(10, decay.slope);
+  if (decay.law == Status::kDoublyExponential) row.mean = local_exponent(mean, decay.last);
+  row.n = of.n_samples;
+  set_status(row, decay.law, decay_words(decay, mean));
+  return row;
+}
+
+void check_kernel_memory(const Network& network, const MemoryPlan& plan, const TheoryOptions& options) {
+  const double n = static_cast<double>(plan.n_tokens);
+  const double chains = static_cast<double>(plan.n_samples * options.chains);
+  // States, and what an attention has in flight: some thirty matrices of tokens by tokens, heads included.
+  const double heads = static_cast<double>(std::max<Index>(network.sizes.n_heads, 1));
+  const double in_flight = n * n * (30 + 4 * heads) + n * static_cast<double>(network.sizes.d_model) * 6;
+  check_memory(sizeof(double) * (chains * 3 * n * n + 2 * static_cast<double>(threads()) * in_flight),
+               fmt::format("theory of {} samples of {} tokens", plan.n_samples, plan.n_tokens),
+               "take fewer tokens or samples");
+}
+
+Study theory_study(const TheoryOptions& options, std::uint64_t seed) {
+  if (options.chains < 2) throw usage_error("{} chains, expected at least two", options.chains);
+  if (options.draws < 1) throw usage_error("{} draws, expected at least one", options.draws);
+  if (options.n_seeds < 1) throw usage_error("{} seeds, expected at least one", options.n_seeds);
+  Study study;
+  study.name = "theory";
+  study.precision = "f64, expectation over weights";
+  study.variants = variants_or_paper(options.variants);
+  const auto metrics = std::make_shared<const std::vector<TheoryMetric>>(theory_metrics(options.metrics));
+  add(study.manifest, "draws", std::int64_t{options.draws});
+  add(study.manifest, "chains", std::int64_t{options.chains});
+  study.progress = options.progress;
+  study.check = [&options](const Model& /*model*/, const Network& network, const MemoryPlan& plan) {
+    check_kernel_memory(network, plan, options);
+  };
+  study.rows = [&options, metrics, seed](const StudyRun& run) {
+    if (const auto reason = not_carried(run.network)) {
+      Row row{.metric = "theory"};
+      row.reason = reason->reason;
+      set_status(row, Status::kNotCarried,
+                 fmt::format("theory does not carry {}: {}", reason->where, reason_words(reason->reason)));
+      return std::vector<Row>{row};
+    }
+    const Predictions predictions = predict(run, *metrics, options, seed);
+    const Index n_states = run.network.sizes.n_blocks + 1;
+    std::vector<Row> rows = rows_of(predictions, *metrics, n_states);
+    rows.push_back(
+        decay_row(predictions, *metrics, n_states, "relative_residual", "log10_relative_residual.composite"));
+    rows.push_back(decay_row(predictions, *metrics, n_states, "residual", "log10_residual.composite"));
+    return rows;
+  };
+  return study;
+}
+
+}  // namespace
+
+Result theory(const Model& model, std::span<const Sample> samples, const TheoryOptions& options) {
+  return run_study(theory_study(options, options.seed), model, samples);
+}
+
+Result theory(std::span<const std::string> models, const TheoryOptions& options) {
+  TheoryOptions own = options;
+  if (!own.input.is_given() && !own.input.n_samples) own.input.n_samples = 4;
+  if (own.compare) own.progress = part_of(options.progress, 0, 2, "theory");
+  Result result = run_study(theory_study(own, own.seed), models, {own.input, own.seed, {}, own.depth});
+  if (!own.compare) return result;
+  own.progress = part_of(options.progress, 1, 2, "measurement");
+  add(result.manifest, "seeds", std::int64_t{own.n_seeds});
+  add_comparison(models, own, result);
+  return result;
+}
+
+}  // namespace rankfall
