@@ -58,6 +58,7 @@ constexpr std::array kSanKeys = {
     SanKey{"branch", "branch_scale", SanKey::kNumber},
     SanKey{"eps", "layer_norm_eps", SanKey::kNumber},
     SanKey{"std", "initializer_range", SanKey::kNumber},
+    SanKey{"qk_std", "qk_std", SanKey::kNumber},
     SanKey{"init", "init", SanKey::kText},
 };
 
