@@ -126,6 +126,12 @@ TEST(ModelSpec, QkStdIsAnEntryOfConfigJson) {
             std::string::npos);
 }
 
+TEST(ModelSpec, AGridIsNotOneModel) {
+  EXPECT_EQ(error_text(ErrorKind::kUsage, [] { open_model("san:layers={2,4},heads={1..4*2},dim=8", 0); }),
+            "san:layers={2,4},heads={1..4*2},dim=8: a grid of 6 specifications, expected one, such as "
+            "san:layers=2,heads=1,dim=8");
+}
+
 TEST(ModelSpec, ImpossibleSpecificationsAreRefused) {
   const struct {
     const char* spec;
@@ -162,6 +168,7 @@ TEST(ModelSpec, ImpossibleSpecificationsAreRefused) {
       {"san:layers=,heads=1,dim=7", "expected a number"},
       {"san:layers=1,heads=1,dim=8,qk_std=-1", "'qk_std'"},
       {"san:layers=1,heads=1,dim=8,qk_std=nan", "expected a number"},
+      {"san:layers={1,heads=1,dim=8", "has no '}' behind it"},
   };
   for (const auto& c : cases) {
     const std::string text = error_text(ErrorKind::kUsage, [&] { open_model(c.spec, 0); });
