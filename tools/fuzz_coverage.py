@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 READERS = {  # what of the tree a target is about
     "arrays": ["src/io/array_file.cc"],
     "config": ["src/network/config.cc", "src/network/families/"],
+    "grid": ["src/base/grid.cc", "src/base/number_series.cc"],
     "image": ["src/input/image.cc"],
     "index": ["src/io/checkpoint_files.cc"],
     "json": ["src/io/json"],

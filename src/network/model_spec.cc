@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.h"
+#include "base/grid.h"
 #include "base/parse_number.h"
 #include "base/suggestion.h"
 #include "io/hub_cache.h"
@@ -58,6 +59,7 @@ constexpr std::array kSanKeys = {
     SanKey{"branch", "branch_scale", SanKey::kNumber},
     SanKey{"eps", "layer_norm_eps", SanKey::kNumber},
     SanKey{"std", "initializer_range", SanKey::kNumber},
+    SanKey{"qk_std", "qk_std", SanKey::kNumber},
     SanKey{"init", "init", SanKey::kText},
 };
 
@@ -135,6 +137,11 @@ Model open_path(std::string_view spec, bool ignore_unused) {
 }  // namespace
 
 nlohmann::json san_config(std::string_view spec) {
+  if (spec.find_first_of("{}") != std::string_view::npos) {
+    const Grid grid = parse_grid(spec);
+    throw usage_error("{}: a grid of {} specifications, expected one, such as {}", spec, grid.n_points,
+                      grid.point(0).text);
+  }
   nlohmann::json config = {{"model_type", "san"}};
   std::string_view rest = spec.substr(kSanPrefix.size());
   while (!rest.empty()) {

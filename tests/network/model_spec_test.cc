@@ -1,5 +1,9 @@
 #include "network/model_spec.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
 #include <gtest/gtest.h>
 
 #include "engine/memory.h"
@@ -64,6 +68,70 @@ TEST(ModelSpec, SanStringsBecomeConfigs) {
   EXPECT_EQ(config["initializer_range"], 0.1);
 }
 
+// Every value of a drawn tensor.
+std::vector<float> drawn(const Model& model, std::string_view name) {
+  const auto& tensors = model.network.tensors;
+  const auto found = std::ranges::find(tensors, name, &TensorSpec::name);
+  EXPECT_NE(found, tensors.end()) << name;
+  const TensorData data = model.weights->rows(static_cast<int>(found - tensors.begin()), 0, found->matrix_rows());
+  std::vector<float> values(data.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), data.bytes.data(), data.bytes.size());
+  return values;
+}
+
+double deviation(const std::vector<float>& values) {
+  double squares = 0;
+  for (const float value : values) squares += static_cast<double>(value) * value;
+  return std::sqrt(squares / static_cast<double>(values.size()));
+}
+
+TEST(ModelSpec, QueriesAndKeysMayHaveTheirOwnDeviation) {
+  const std::string shape = "san:layers=2,heads=2,dim=64,vocab=20,mlp=32,labels=3,relative=xlnet,std=0.1";
+  const Model plain = open_model(shape, 5);
+  const Model same = open_model(shape + ",qk_std=0.1", 5);
+  const Model wide = open_model(shape + ",qk_std=0.7", 5);
+  const Model zero = open_model(shape + ",qk_std=0", 5);
+  int n_changed = 0;
+  for (const TensorSpec& tensor : plain.network.tensors) {
+    const bool is_qk = tensor.name.ends_with("attention.q.weight") || tensor.name.ends_with("attention.k.weight");
+    EXPECT_EQ(drawn(plain, tensor.name), drawn(same, tensor.name)) << tensor.name;
+    EXPECT_EQ(drawn(plain, tensor.name) != drawn(wide, tensor.name), is_qk) << tensor.name;
+    if (!is_qk) continue;
+    ++n_changed;
+    // 4096 values: the deviation of a sample is off by 1.1 %, five times that is 5.5 %.
+    EXPECT_NEAR(deviation(drawn(plain, tensor.name)), 0.1, 0.0055) << tensor.name;
+    EXPECT_NEAR(deviation(drawn(wide, tensor.name)), 0.7, 0.0385) << tensor.name;
+    EXPECT_EQ(deviation(drawn(zero, tensor.name)), 0) << tensor.name;
+  }
+  EXPECT_EQ(n_changed, 4);
+  EXPECT_NEAR(deviation(drawn(wide, "layers.1.attention.v.weight")), 0.1, 0.0055);
+  EXPECT_NEAR(deviation(drawn(wide, "layers.1.attention.r.weight")), 0.1, 0.0055);
+}
+
+TEST(ModelSpec, QkStdIsAnEntryOfConfigJson) {
+  const auto scale_of = [](const std::string& rest, std::string_view name) {
+    const Network network = network_from_config(
+        R"({"model_type": "san", "num_hidden_layers": 1, "num_attention_heads": 1, "hidden_size": 4)" + rest + "}",
+        "c");
+    return std::ranges::find(network.tensors, name, &TensorSpec::name)->init.scale;
+  };
+  constexpr const char* kKey = "layers.0.attention.k.weight";
+  EXPECT_EQ(scale_of("", kKey), 0.02);
+  EXPECT_EQ(scale_of(R"(, "initializer_range": 0.3)", kKey), 0.3);
+  EXPECT_EQ(scale_of(R"(, "qk_std": null, "initializer_range": 0.3)", kKey), 0.3);
+  EXPECT_EQ(scale_of(R"(, "qk_std": 0.5, "initializer_range": 0.3)", kKey), 0.5);
+  EXPECT_EQ(scale_of(R"(, "qk_std": 0.5, "init": "published")", kKey), 0.5);
+  EXPECT_EQ(scale_of(R"(, "qk_std": 0.5)", "layers.0.attention.o.weight"), 0.02);
+  EXPECT_NE(error_text(ErrorKind::kInput, [&] { scale_of(R"(, "qk_std": -1)", kKey); }).find("'qk_std'"),
+            std::string::npos);
+}
+
+TEST(ModelSpec, AGridIsNotOneModel) {
+  EXPECT_EQ(error_text(ErrorKind::kUsage, [] { open_model("san:layers={2,4},heads={1..4*2},dim=8", 0); }),
+            "san:layers={2,4},heads={1..4*2},dim=8: a grid of 6 specifications, expected one, such as "
+            "san:layers=2,heads=1,dim=8");
+}
+
 TEST(ModelSpec, ImpossibleSpecificationsAreRefused) {
   const struct {
     const char* spec;
@@ -98,6 +166,9 @@ TEST(ModelSpec, ImpossibleSpecificationsAreRefused) {
       {"san:layers=1,heads=1,dim=8,bias=maybe", "expected 0 or 1"},
       {"san:layers=1,heads=1,dim=7,relative=xlnet", "even width"},
       {"san:layers=,heads=1,dim=7", "expected a number"},
+      {"san:layers=1,heads=1,dim=8,qk_std=-1", "'qk_std'"},
+      {"san:layers=1,heads=1,dim=8,qk_std=nan", "expected a number"},
+      {"san:layers={1,heads=1,dim=8", "has no '}' behind it"},
   };
   for (const auto& c : cases) {
     const std::string text = error_text(ErrorKind::kUsage, [&] { open_model(c.spec, 0); });

@@ -12,7 +12,7 @@ struct SanShape {
   Index d, n_heads, inner;
   bool bias, pre, post;
   double eps, attn_skip, mlp_skip, branch;
-  Init init, value_init;
+  Init init, qk_init, value_init;
   Activation act;
   Mask mask;
   bool xlnet;
@@ -52,7 +52,9 @@ SanShape shape_of(const Config& config) {
   s.attn_skip = config.number("attn_skip", -1e3, 1e3, 1);
   s.mlp_skip = config.number("mlp_skip", -1e3, 1e3, 1);
   s.branch = config.number("branch_scale", -1e3, 1e3, 1);
-  s.init = normal(config.number("initializer_range", 0, 1e3, 0.02));
+  const double stddev = config.number("initializer_range", 0, 1e3, 0.02);
+  s.init = normal(stddev);
+  s.qk_init = normal(config.number("qk_std", 0, 1e3, stddev));
   const std::string rule = config.text("init", "normal");
   if (rule != "normal" && rule != "published") config.fail("'init' is '{}', expected normal or published", rule);
   // kaiming_uniform(a = sqrt 5) of the published task code: uniform within 1/sqrt(fan in), for value and output.
@@ -70,8 +72,8 @@ SanShape shape_of(const Config& config) {
 
 Attention attention_of(NetworkBuilder& b, const std::string& prefix, const SanShape& s, const Config& config) {
   Attention attention = plain_attention(s.n_heads, s.d, config);
-  attention.q = b.linear(prefix + "q", s.d, s.d, s.init, s.bias);
-  attention.k = b.linear(prefix + "k", s.d, s.d, s.init, s.bias);
+  attention.q = b.linear(prefix + "q", s.d, s.d, s.qk_init, s.bias);
+  attention.k = b.linear(prefix + "k", s.d, s.d, s.qk_init, s.bias);
   attention.v = b.linear(prefix + "v", s.d, s.d, s.value_init, s.bias);
   attention.o = b.linear(prefix + "o", s.d, s.d, s.value_init, s.bias);
   attention.mask = s.mask;
