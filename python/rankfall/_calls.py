@@ -34,6 +34,10 @@ _EXAMPLES: Dict[str, Tuple[str, str]] = {
         '"violated" in rf.bounds("san:layers=1,heads=1,dim=8,norm=none", variants="san", samples=1, tokens=4).status',
         "False",
     ),
+    "theory": (
+        'rf.theory("bert-tiny@init", variants="san", samples=1, tokens=8)["log10_relative_residual.composite"]["san"][2] < -6',
+        "True",
+    ),
     "lowrank": ('"attention.sigma2" in rf.lowrank("bert-tiny@init", only="spectra", samples=1, tokens=8)', "True"),
     "audit": ('rf.audit(claims="1", trials=10).command', "'audit'"),
 }

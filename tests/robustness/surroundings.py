@@ -68,6 +68,7 @@ commands = {
     "collapse": [*small],
     "paths": [*small, "--lengths"],
     "counts": ["2", "3"],
+    "theory": [*small],
     "bounds": [*small],
     "audit": ["--claims", "1"],
     "lowrank": [*small, "--lengths", "8,16", "--draws", "10"],

@@ -76,14 +76,14 @@ Gram first_order(const QueryTerms& y, const Gram& k, const Distances& lengths, c
 }  // namespace
 
 std::optional<double> closed_error(const Network& network, const Attention& attention, const Gram& k,
-                                  const Tokens& tokens) {
+                                   const Tokens& tokens) {
   const bool plain_logits = std::holds_alternative<NoPositions>(attention.positions) && !attention.q_norm &&
                             !attention.k_norm && attention.soft_cap == 0;
   if (!plain_logits || !std::holds_alternative<SoftmaxWeights>(attention.weights) || !attention.mask.is_complete()) {
     return std::nullopt;
   }
-  const double size = std::exp(log_largest(query_terms(network, attention), distances_of(k, tokens), tokens) +
-                               log_largest_key(k));
+  const double size =
+      std::exp(log_largest(query_terms(network, attention), distances_of(k, tokens), tokens) + log_largest_key(k));
   return size > 0.5 ? 1 + size : 3 * std::expm1(size) / std::max(1.0, tokens.count());
 }
 

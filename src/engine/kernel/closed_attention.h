@@ -10,8 +10,8 @@ namespace rankfall {
 
 // An estimate of the relative error of the closed form in the residual's square: 3 (e^x - 1) / n for n tokens, x the
 // largest variance of a logit once what is constant along its row is taken off; more than 1 from x = 1/2 on. It is
-// measured, not proved (docs/prediction.md). Nothing if this attention has no closed form: positions in the logits, masks,
-// norms or caps of logits, other weights than a softmax.
+// measured, not proved (docs/prediction.md). Nothing if this attention has no closed form: positions in the logits,
+// masks, norms or caps of logits, other weights than a softmax.
 std::optional<double> closed_error(const Network& network, const Attention& attention, const Gram& k,
                                    const Tokens& tokens);
 

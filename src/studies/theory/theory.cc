@@ -47,7 +47,8 @@ Predictions predict(const StudyRun& run, const std::vector<TheoryMetric>& metric
     for (const Sample& sample : run.samples) {
       for (Index chain = 0; chain < n_chains; ++chain) {
         const Index n_draws = std::max<Index>(1, kStateDraws / n_chains);
-        out.observers.push_back(std::make_unique<TheoryObserver>(metrics, run.network, sample, seed, std::ssize(out.observers), n_draws));
+        out.observers.push_back(
+            std::make_unique<TheoryObserver>(metrics, run.network, sample, seed, std::ssize(out.observers), n_draws));
         pointers.push_back(out.observers.back().get());
       }
     }
