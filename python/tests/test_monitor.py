@@ -242,19 +242,67 @@ def test_writers():
         def add_scalar(self, name, value, step):
             self.seen.append((name, value, step))
 
-    class Run:
-        def __init__(self):
-            self.seen = []
-
-        def log(self, numbers, step):
-            self.seen.append((numbers, step))
-
-    board, run, net = Board(), Run(), Net()
-    with rf.Monitor(net, every=1, metrics="cosine.mean", tensorboard=board, wandb=run) as mon:
+    board, net = Board(), Net()
+    with rf.Monitor(net, every=1, metrics="cosine.mean", tensorboard=board) as mon:
         mon.step(70)
         net(torch.randn(1, 5, 4))
     assert ("rankfall/cosine.mean/layer03", mon.records[3]["mean"], 70) in board.seen
-    assert run.seen[0][1] == 70 and len(run.seen[0][0]) == 4
+
+
+class WandbRun:
+    """The protocol of a W&B run: rows by step, which grows; what comes too late is dropped."""
+
+    def __init__(self):
+        self.rows, self.axes, self.step, self.dropped = {}, {}, 0, []
+
+    def define_metric(self, name, step_metric):
+        self.axes[name] = step_metric
+
+    def log(self, numbers, step=None, commit=None):
+        if step is not None and step < self.step:
+            self.dropped.append(numbers)
+            return
+        self.step = self.step if step is None else step
+        self.rows.setdefault(self.step, {}).update(numbers)
+        if commit or (commit is None and step is None):
+            self.step += 1
+
+
+@pytest.mark.parametrize("theirs", ["no step", "own steps", "several logs", "rarely"])
+def test_wandb_loses_nothing(theirs):
+    run, net, x = WandbRun(), Net(), torch.randn(1, 5, 4)
+    with rf.Monitor(net, every=1, metrics="cosine.mean", wandb=run) as mon:
+        for step in range(6):
+            net.train()
+            net(x)
+            if step % 2 == 0:
+                net.eval()
+                net(x)
+            if theirs == "own steps":
+                run.log({"loss": step}, step=step)
+            for _ in range({"no step": 1, "several logs": 3, "rarely": step == 5}.get(theirs, 0)):
+                run.log({"loss": step})
+    assert not run.dropped
+    rows = list(run.rows.values())
+    assert [row["rankfall/step"] for row in rows if "rankfall/step" in row] == list(range(6))
+    assert [row["rankfall/eval/step"] for row in rows if "rankfall/eval/step" in row] == [0, 1, 2]
+    assert [row["loss"] for row in rows if "loss" in row][-1] == 5
+    means = [r["mean"] for r in mon.records if r["layer"] == 3 and r["mode"] == "train"]
+    assert [row["rankfall/cosine.mean/layer03"] for row in rows if "rankfall/step" in row] == means
+    assert run.axes["rankfall/cosine.mean/layer03"] == "rankfall/step"
+    assert run.axes["rankfall/eval/cosine.mean/layer03"] == "rankfall/eval/step"
+
+
+def test_a_writer_that_fails_keeps_nothing_from_the_others():
+    class Broken:
+        def add_scalar(self, *args):
+            raise OSError("no space left")
+
+    run, net = WandbRun(), Net()
+    with rf.Monitor(net, every=1, metrics="cosine.mean", file="no/such/folder/x.jsonl", tensorboard=Broken(), wandb=run):
+        with pytest.warns(RuntimeWarning, match="no space left"):
+            net(torch.randn(1, 5, 4))
+    assert len(run.rows[0]) == 5
 
 
 def test_only_rank_0_writes(tmp_path):
