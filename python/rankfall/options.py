@@ -13,9 +13,23 @@ Report = Callable[[float, float, str], None]
 
 
 class Options:
-    """What holds for all calls: `rankfall.options.progress = False` turns progress bars off."""
+    """Settings for all calls.
 
-    progress: Optional[bool] = None  # None: where a person looks, for jobs that last
+    `progress`: True or False turns progress bars on or off; None (the default) shows one in a notebook or a terminal
+    for calls that take longer than a second. The argument `progress` of a call comes first.
+
+    A function as `progress=` is called as function(done, total, what), from the thread that made the call. An exception
+    that it raises ends the call. Calls of several threads take turns, and a call keeps its turn while the function
+    runs: so it cannot call rankfall itself (UsageError), and it must not wait for what another thread holds while that
+    thread calls rankfall. Where one thread has `with lock: rf.measure(...)` and another one's progress function has
+    `with lock:`, each waits for the other for ever. `lock.acquire(blocking=False)` in the function avoids it.
+
+    >>> import rankfall as rf
+    >>> rf.options.progress = False
+    >>> rf.options.progress = None
+    """
+
+    progress: Optional[bool] = None
 
 
 options = Options()
