@@ -56,16 +56,23 @@ def _tensors(value: Any) -> Iterator[Any]:
             yield from _tensors(getattr(value, field.name))
 
 
+def _is_nested(tensor: Any) -> bool:
+    """What PyTorch's own encoder makes of padded samples in evaluation mode; it has no shape."""
+    return bool(getattr(tensor, "is_nested", False))
+
+
 def state_in(value: Any) -> Any:
     """The hidden state among what a block takes or gives: the first tensor of real numbers with three axes."""
-    return next((t for t in _tensors(value) if t.ndim == 3 and t.is_floating_point()), None)
+    return next((t for t in _tensors(value) if t.ndim == 3 and t.is_floating_point() and not _is_nested(t)), None)
 
 
 def attention_in(value: Any, n_tokens: int) -> Any:
     """Attention matrices among what a block gives: (samples, heads, tokens, tokens)."""
-    return next(
-        (t for t in _tensors(value) if t.ndim == 4 and t.is_floating_point() and t.shape[-2:] == (n_tokens, n_tokens)), None
-    )
+    for tensor in _tensors(value):
+        if tensor.ndim == 4 and tensor.is_floating_point() and not _is_nested(tensor):
+            if tensor.shape[-2:] == (n_tokens, n_tokens):
+                return tensor
+    return None
 
 
 def batch_comes_first(block: Any) -> bool:

@@ -39,9 +39,15 @@ class Gate:
     sign: str
     value: float
 
+    def __post_init__(self) -> None:
+        if self.sign not in _OPERATORS:
+            raise UsageError(f"gate: sign '{self.sign}', expected one of {', '.join(_OPERATORS)}")
+
     @staticmethod
     def parse(text: str) -> Gate:
         """Reads METRIC[@LAYER] < VALUE, with <, <=, > or >=."""
+        if not isinstance(text, str):
+            raise UsageError(f"gate: found {text!r}, expected a text such as 'cosine.mean@last > 0.99'")
         found = re.fullmatch(r"\s*([\w.]+)\s*(?:@\s*(-?\d+|last)\s*)?(<=|>=|<|>)\s*(\S+)\s*", text)
         try:
             value = float(found[4]) if found else math.nan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 import uuid
 import warnings
@@ -17,6 +18,7 @@ from . import _core, arrays
 from .blocks import Hook, attention_in, batch_comes_first, before_call, find_blocks, state_in, torch_module
 from .errors import ClaimError, InputError, UsageError
 from .gates import Gate
+from .model import whole
 from .notebook import Chart
 from .writers import label, writers_of
 
@@ -29,7 +31,8 @@ class Monitor:
     `module` may be any torch.nn.Module on any device, of any floating-point type; its blocks are found by a rule (the
     list of modules of one class with most parameters), or given as `blocks`. Layer 0 is what enters the first block,
     layer l what leaves block l. Forward passes in training and in evaluation mode are counted apart. What is recomputed
-    by gradient checkpointing is not measured twice. Under DistributedDataParallel only rank 0 measures and writes.
+    by gradient checkpointing is not measured twice. Under DistributedDataParallel only rank 0 measures and writes; where
+    a gate ends it, the other ranks wait until their launcher ends them.
 
     every: measure the first and then every so many forward passes.
     metrics: names or groups as for `rankfall.metrics`; None: the default ones.
@@ -84,21 +87,20 @@ class Monitor:
         torch = torch_module()
         if not isinstance(module, torch.nn.Module):
             raise InputError(f"found {type(module).__name__}, expected a torch.nn.Module")
-        if every < 1 or samples < 1:
-            raise UsageError("every and samples: expected at least 1")
         self.module = module
-        self.every = int(every)
+        self.every = whole(every, "every", 1, sys.maxsize)
         self.metrics = metrics
-        self.samples = int(samples)
+        self.samples = whole(samples, "samples", 1, sys.maxsize)
         self.mask = mask
         self.records: List[Dict[str, Any]] = []
         self.seconds = 0.0  # spent measuring
         self._blocks = list(blocks) if blocks is not None else find_blocks(module)
-        if not self._blocks:
-            raise UsageError("blocks: expected at least one module")
+        if not self._blocks or not all(isinstance(block, torch.nn.Module) for block in self._blocks):
+            raise UsageError("blocks: expected a list of at least one torch.nn.Module")
         self._batch_first = batch_comes_first(self._blocks[0]) if batch_first is None else bool(batch_first)
-        gates = [gate] if isinstance(gate, (str, Gate)) else list(gate or [])
+        gates = gate if isinstance(gate, (list, tuple)) else [] if gate is None else [gate]
         self._gates = [one if isinstance(one, Gate) else Gate.parse(one) for one in gates]
+        self._warned: Set[str] = set()
         self._check_names()
         self._on_gate = on_gate
         self._path = None if file is None else Path(file)
@@ -106,7 +108,6 @@ class Monitor:
         self._writers = writers_of(tensorboard, wandb)
         self._handles: List[Any] = []
         self._run = uuid.uuid4().hex[:8]
-        self._warned: Set[str] = set()
         self._measured_step: Optional[int] = None
         self._passes = {"train": 0, "eval": 0}
         self._measuring = False
@@ -205,6 +206,9 @@ class Monitor:
         return bool(distributed.get_rank() == 0)
 
     def _before(self, module: Any, args: Any, kwargs: Any) -> None:
+        self._measuring = False
+        if torch_module().jit.is_tracing():  # that pass is for the trace, not for a training
+            return
         self._mode = "train" if module.training else "eval"
         number = self._passes[self._mode]
         self._passes[self._mode] += 1
@@ -213,8 +217,10 @@ class Monitor:
             self._measuring = self._measuring and self._step != self._measured_step
         self._current = []
         self._layer = 0
-        if not self._measuring:
-            return
+        if self._measuring:  # without its mask a pass would have other numbers
+            self._measuring = self._guarded(lambda: self._take_mask(args, kwargs))
+
+    def _take_mask(self, args: Any, kwargs: Any) -> None:
         mask = self.mask(args, kwargs) if callable(self.mask) else self.mask
         if mask is None:
             mask = kwargs.get("attention_mask")
@@ -223,18 +229,24 @@ class Monitor:
 
     def _enter_first(self, _block: Any, args: Any, kwargs: Any) -> None:
         if self._measuring and not self._current:
-            state = state_in([args, kwargs])
-            if state is not None:
-                self._guarded(lambda: self._measure(0, state))
+            self._guarded(lambda: self._measure_entering([args, kwargs]))
 
-    def _guarded(self, work: Callable[[], None]) -> None:
-        """What is wrong with measuring must not end a training."""
+    def _measure_entering(self, given: Any) -> None:
+        state = state_in(given)
+        if state is not None:
+            self._measure(0, state)
+
+    def _guarded(self, work: Callable[[], None]) -> bool:
+        """What is wrong with measuring must not end a training. Returns whether nothing was."""
         begin = time.perf_counter()
+        done = False
         try:
             work()
+            done = True
         except Exception as error:
             self._warn(f"not measured or not written: {type(error).__name__}: {error}")
         self.seconds += time.perf_counter() - begin
+        return done
 
     def _leave(self, layer: int) -> Callable[[Any, Any, Any], None]:
         def hook(_block: Any, _args: Any, output: Any) -> None:
@@ -244,7 +256,7 @@ class Monitor:
             self._layer = layer if layer > self._layer else self._layer + 1
             state = state_in(output)
             if state is None:
-                self._warn(f"block {layer - 1} gives no tensor with three axes; it is not measured")
+                self._warn(f"block {layer - 1} gives no dense tensor with three axes; it is not measured")
                 return
             self._guarded(lambda: self._measure(self._layer, state))
             attention = attention_in(output, state.shape[1 if self._batch_first else 0])

@@ -364,6 +364,53 @@ def test_blocks():
         rf.Monitor(net, metrics="cosine.meen")
 
 
+def test_what_is_wrong_is_said_at_once():
+    net = Net()
+    for wrong, words in (
+        ({"gate": 5}, "gate"),
+        ({"gate": [5]}, "gate"),
+        ({"every": 0}, "every"),
+        ({"every": "often"}, "every"),
+        ({"every": 1.5}, "every"),
+        ({"samples": 0}, "samples"),
+        ({"blocks": ["a"]}, "blocks"),
+        ({"blocks": []}, "blocks"),
+    ):
+        with pytest.raises((rf.InputError, rf.UsageError), match=words):
+            rf.Monitor(net, **wrong)
+    with pytest.raises(rf.UsageError, match="sign"):
+        rf.Gate("cosine.mean", None, "==", 1.0)
+    assert len(rf.Monitor(net, gate=[rf.Gate("cosine.mean", 1, ">", 0.5), "cosine.mean_abs < 1"])._gates) == 2
+    with pytest.warns(RuntimeWarning, match="layer 9 of 3 blocks"):
+        rf.Monitor(net, gate="cosine.mean@9 > 0")
+
+
+def test_a_mask_function_that_fails_does_not_end_a_training():
+    net, x = Net(), torch.randn(1, 5, 4)
+    with rf.Monitor(net, every=1, file=None, mask=lambda args, kwargs: args[7]) as mon:
+        with pytest.warns(RuntimeWarning, match="IndexError"):
+            assert net(x) is not None
+    assert mon.records == []  # without its mask a pass has other numbers
+
+
+def test_nested_tensors_are_not_measured_and_end_nothing():
+    encoder = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval()
+    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    x = torch.randn(2, 5, 8)
+    expected = encoder(x, src_key_padding_mask=padding)
+    with torch.no_grad(), rf.Monitor(encoder, every=1, file=None) as mon:
+        with pytest.warns(RuntimeWarning, match="dense tensor|none of the blocks"):
+            encoder(x, src_key_padding_mask=padding)
+    assert expected.shape == (2, 5, 8) and mon.records == []
+
+
+def test_a_trace_is_not_measured():
+    net = Net()
+    with rf.Monitor(net, every=1, file=None) as mon:
+        torch.jit.trace(net, torch.randn(1, 5, 4), check_trace=False)
+    assert mon.records == []
+
+
 def test_shared_blocks_are_layers_of_their_own():
     class Shared(torch.nn.Module):
         def __init__(self):
