@@ -27,6 +27,7 @@ from .arrays import (
 )
 from .errors import ClaimError, InputError, NumericalError, RankfallError, UsageError
 from .model import Branch, Forward, Model, Network, SubLayer, load
+from .model import whole as _whole
 from .gates import Gate
 from .monitor import Monitor
 from .options import options
@@ -90,7 +91,7 @@ def set_threads(n: int) -> None:
     1
     >>> set_threads(before)
     """
-    _core.set_threads(int(n))
+    _core.set_threads(_whole(n, "threads", 1, 4096))
 
 
 def threads() -> int:

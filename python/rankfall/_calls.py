@@ -97,7 +97,7 @@ def _sequences(value: Any, name: str) -> List[Any]:
     value = arrays._numpy(value) if hasattr(value, "__array__") or hasattr(value, "__dlpack__") else value
     try:
         items = list(value)
-    except TypeError:
+    except (TypeError, ValueError):
         raise InputError(f"{name}: found {type(value).__name__}, expected token ids, or a file's name") from None
     if items and not hasattr(items[0], "__len__"):
         items = [items]
@@ -107,6 +107,8 @@ def _sequences(value: Any, name: str) -> List[Any]:
             ids = np.asarray(item)
         except (TypeError, ValueError) as error:
             raise InputError(f"{name}: {error}") from None
+        if ids.shape == (0,):
+            raise InputError(f"{name}: a sample without tokens")
         if ids.ndim != 1 or ids.dtype.kind not in "iu":
             raise InputError(f"{name}: found shape {ids.shape} of {ids.dtype}, expected lists of whole numbers")
         if ids.size and (ids.min() < -(2**31) or ids.max() >= 2**31):
@@ -143,7 +145,10 @@ def given_input(arguments: Dict[str, Any]) -> Dict[str, Any]:
     given: Dict[str, Any] = {}
     text = arguments.get("text")
     if text is not None and not _is_path(text):
-        texts = list(text) if isinstance(text, (list, tuple)) or hasattr(text, "__iter__") else []
+        try:
+            texts = list(text)
+        except (TypeError, ValueError):  # nothing to go through, or a closed file
+            texts = []
         if not texts or not all(isinstance(t, str) for t in texts):
             raise InputError("text: expected a file's name, or a list of texts")
         given["texts"] = [t for t in texts]

@@ -54,9 +54,19 @@ def _numpy(x: Any) -> Any:
         except (TypeError, ValueError, RuntimeError, BufferError) as error:
             raise InputError(f"{type(x).__name__}: cannot be read through DLPack: {error}") from None
     try:
-        return np.asarray(x)
+        array = np.asarray(x)
     except (TypeError, ValueError) as error:
         raise InputError(f"{type(x).__name__}: cannot be read as an array: {error}") from None
+    if array.dtype == object and array.ndim == 0:  # NumPy wraps what it cannot read
+        reason = f"numbers of type {array.dtype}"
+        try:
+            memoryview(x)
+        except ValueError as error:  # a closed map, a released view
+            reason = str(error)
+        except TypeError:
+            pass
+        raise InputError(f"{type(x).__name__}: cannot be read as an array: {reason}")
+    return array
 
 
 def as_floats(x: Any, name: str, least_axes: int = 2) -> FloatArray:
@@ -245,8 +255,12 @@ def _logits(q: Any, k: Any, scale: Optional[float], causal: bool, mask: Any, whi
         queries, keys = queries.astype(np.float64), keys.astype(np.float64)
     if scale is None:
         scale = 1.0 / math.sqrt(max(1, queries.shape[-1]))
+    try:
+        scale = float(scale)
+    except (TypeError, ValueError):
+        raise InputError(f"scale: found {scale!r}, expected a number") from None
     in_front = keys.shape[:-3] + keys.shape[-2:-1] if keys.ndim > 2 else keys.shape[-2:-1]
-    both = _core.logit_measures(queries, keys, float(scale), bool(causal), as_mask(mask, in_front))
+    both = _core.logit_measures(queries, keys, scale, bool(causal), as_mask(mask, in_front))
     values = np.array(both[which])
     return float(values[0]) if queries.ndim == 2 else values.reshape(queries.shape[:-2])
 

@@ -248,7 +248,7 @@ class Model:
         options = {k: os.fspath(v) if not isinstance(v, (list, tuple)) else v for k, v in arguments.items()}
         if "pixels" in options and not isinstance(options["pixels"], (list, tuple)):
             options["pixels"] = [options["pixels"]]
-        options.update({k: _whole(v, k, 1, 1_000_000) for k, v in (("samples", samples), ("tokens", tokens)) if v is not None})
+        options.update({k: whole(v, k, 1, 1_000_000) for k, v in (("samples", samples), ("tokens", tokens)) if v is not None})
         if tokenizer is not None:
             options["tokenizer"] = os.fspath(tokenizer)
         if not isinstance(pad, bool):
@@ -259,7 +259,7 @@ class Model:
         report = reporter(progress)
         try:
             out, notes = self._core.forward(
-                _core.Input(given, options), _whole(seed, "seed", 0, 2**64 - 1), precision == "f64", chosen, heads, report
+                _core.Input(given, options), whole(seed, "seed", 0, 2**64 - 1), precision == "f64", chosen, heads, report
             )
         finally:
             close = getattr(report, "close", None)
@@ -297,7 +297,7 @@ def _word(value: Any, name: str) -> str:
     return value
 
 
-def _whole(value: Any, name: str, least: int, most: int) -> int:
+def whole(value: Any, name: str, least: int, most: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
@@ -324,6 +324,8 @@ def _states(states: Union[Sequence[int], str, None], n_blocks: int) -> List[int]
         if states != "all":
             raise UsageError(f"states='{states}': expected numbers, or 'all'")
         return list(range(n_blocks + 1))
+    if not hasattr(states, "__iter__"):
+        raise InputError(f"states: found {states!r}, expected a list of numbers, or 'all'")
     return sorted({_place(s, n_blocks + 1, "states") for s in states})
 
 
@@ -334,6 +336,8 @@ def _heads(attention: Union[Sequence[Tuple[int, int]], str, None], n_blocks: int
         if attention != "all":
             raise UsageError(f"attention='{attention}': expected pairs (block, head), or 'all'")
         return [(b, h) for b in range(n_blocks) for h in range(n_heads)]
+    if not hasattr(attention, "__iter__"):
+        raise InputError(f"attention: found {attention!r}, expected pairs (block, head), or 'all'")
     out = []
     for pair in attention:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
@@ -354,7 +358,7 @@ def load(
     <rankfall model san:layers=2,heads=2,dim=8,vocab=10: random weights, 776 parameters>
     """
     spec = os.fspath(model)
-    seed = _whole(seed, "seed", 0, 2**64 - 1)
-    depth = None if depth is None else _whole(depth, "depth", 1, 10_000)
+    seed = whole(seed, "seed", 0, 2**64 - 1)
+    depth = None if depth is None else whole(depth, "depth", 1, 10_000)
     core = _core.load(spec.encode("utf-8", "surrogateescape"), seed, depth, bool(ignore_unused))
     return Model(core, spec, seed, depth, {})

@@ -7,6 +7,8 @@ import sys
 import time
 from typing import Any, Callable, Optional, Union
 
+from .errors import InputError
+
 __all__ = ["options", "reporter"]
 
 Report = Callable[[float, float, str], None]
@@ -123,6 +125,8 @@ def reporter(progress: Union[bool, Report, None]) -> Union[Bar, Report, None]:
     """Who is told about progress: nobody, a bar, or the caller's own function (done, total, what)."""
     if callable(progress):
         return progress
+    if progress is not None and not isinstance(progress, bool):
+        raise InputError(f"progress: found {progress!r}, expected True, False or a function of (done, total, what)")
     if progress is None:
         progress = options.progress
     if progress is None:

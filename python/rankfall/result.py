@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core, notebook
-from .errors import UsageError
+from .errors import InputError, UsageError
 
 __all__ = ["Result", "read", "report"]
 
@@ -245,7 +245,11 @@ def report(file: Path_, results: Union[Result, Sequence[Result], Mapping[str, Re
     if isinstance(results, Result):
         results = {results.command: results}
     if not isinstance(results, Mapping):
-        results = {f"{i + 1}-{r.command}": r for i, r in enumerate(results)}
+        listed = list(results) if isinstance(results, (list, tuple)) or hasattr(results, "__iter__") else [results]
+        results = {f"{i + 1}-{getattr(r, 'command', '')}": r for i, r in enumerate(listed)}
+    for name, result in results.items():
+        if not isinstance(result, Result):
+            raise InputError(f"results: found {type(result).__name__}, expected rankfall.Result")
     path = Path(file)
     if path.suffix not in (".html", ".htm"):
         raise UsageError(f"{path}: what is written is a page, so its ending must be .html")

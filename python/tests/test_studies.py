@@ -111,6 +111,12 @@ def test_texts_and_arrays_in_memory(tmp_path):
     np.testing.assert_allclose(masked[name]["full"], shorter[name]["full"], rtol=1e-5)
 
 
+def open_and_closed():
+    file = open(os.devnull)
+    file.close()
+    return file
+
+
 def test_errors_name_arguments():
     with pytest.raises(TypeError, match="unexpected argument 'varients'; did you mean 'variants'"):
         rf.measure(*SMALL, varients="san")
@@ -129,8 +135,14 @@ def test_errors_name_arguments():
         rf.measure(*SMALL, text=["a text"])
     with pytest.raises(rf.InputError, match="expected True or False"):
         rf.measure(*SMALL, ablate="yes")
-    with pytest.raises(rf.UsageError, match="samples: Value many not in range"):
-        rf.measure(*SMALL, samples="many")
+    for samples, found in (("many", "'many', expected 1 to"), (0, "0, expected 1 to"), (1.5, "1.5, expected a whole number")):
+        with pytest.raises(rf.UsageError, match=f"samples: found {found}"):
+            rf.measure(*SMALL, samples=samples)
+    with pytest.raises(rf.UsageError, match="add tokenizer=DIR,"):
+        rf.measure(*SMALL, text=["a text"])
+    for wrong in ({"ids": [[]]}, {"progress": 5}, {"text": open_and_closed()}, {"ids": open_and_closed()}):
+        with pytest.raises(rf.InputError, match=next(iter(wrong))):
+            rf.measure(*SMALL, **wrong)
     with pytest.raises(rf.UsageError, match="one kind of input"):
         rf.measure(*SMALL, ids=[[1, 2]], hidden=np.zeros((2, 128)))
     with pytest.raises(rf.InputError, match="vocabulary|beyond"):
