@@ -33,6 +33,11 @@ class Options:
 
     progress: Optional[bool] = None
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__annotations__:
+            raise AttributeError(f"rankfall.options has no {name}; it has {', '.join(self.__annotations__)}")
+        super().__setattr__(name, value)
+
 
 options = Options()
 
@@ -125,10 +130,10 @@ def reporter(progress: Union[bool, Report, None]) -> Union[Bar, Report, None]:
     """Who is told about progress: nobody, a bar, or the caller's own function (done, total, what)."""
     if callable(progress):
         return progress
-    if progress is not None and not isinstance(progress, bool):
-        raise InputError(f"progress: found {progress!r}, expected True, False or a function of (done, total, what)")
     if progress is None:
         progress = options.progress
+    if progress is not None and not isinstance(progress, bool):
+        raise InputError(f"progress: found {progress!r}, expected True, False or a function of (done, total, what)")
     if progress is None:
         progress = _in_notebook() or bool(getattr(sys.stderr, "isatty", lambda: False)())
     return Bar() if progress else None

@@ -173,6 +173,17 @@ def test_progress_is_reported_and_its_exceptions_end_the_job():
     assert len(rf.counts(2, 3)) > 0  # and the next call works
 
 
+def test_options_are_known():
+    with pytest.raises(AttributeError, match="has no progess; it has progress"):
+        rf.options.progess = False
+    try:
+        rf.options.progress = 5
+        with pytest.raises(rf.InputError, match="progress"):
+            rf.counts(2, 3)
+    finally:
+        rf.options.progress = None
+
+
 def test_models_may_be_objects():
     model = rf.load("bert-tiny@init", seed=3)
     by_object = rf.measure(model, samples=1, tokens=8, variants="san")
