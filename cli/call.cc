@@ -34,7 +34,19 @@ bool may_precede(char c) {
 
 bool is_of_a_name(char c) { return std::islower(static_cast<unsigned char>(c)) != 0 || c == '-'; }
 
-// A text with the command's options as arguments: "--fail-if" -> "fail_if".
+// The value that stands behind an option, " DIR" or " f64", and not the next word of a sentence: its length.
+std::size_t value_behind(std::string_view text) {
+  if (!text.starts_with(' ')) return 0;
+  std::size_t end = 1;
+  while (end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0) ++end;
+  const std::string_view word = text.substr(1, end - 1);
+  const bool is_name =
+      word.size() > 1 && std::ranges::all_of(word, [](unsigned char c) { return std::isupper(c) != 0; });
+  const bool has_digit = std::ranges::any_of(word, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return is_name || has_digit ? end : 0;
+}
+
+// A text with the command's options as arguments: "--fail-if" -> "fail_if", "--tokenizer DIR" -> "tokenizer=DIR".
 std::string with_arguments(const CLI::App& command, std::string_view text) {
   std::string out;
   while (true) {
@@ -48,6 +60,12 @@ std::string with_arguments(const CLI::App& command, std::string_view text) {
     const bool known = alone && end > at + 2 && command.get_option_no_throw(option) != nullptr;
     out += known ? argument_name(option) : option;
     text.remove_prefix(end);
+    const std::size_t value = known ? value_behind(text) : 0;
+    if (value > 0) {
+      out += '=';
+      out += text.substr(1, value - 1);
+      text.remove_prefix(value);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include "cli/usage_errors.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include <fmt/format.h>
@@ -46,6 +47,30 @@ const CLI::Option* option_in(const CLI::App& command, std::string_view sentence)
   return nullptr;
 }
 
+// "1.500000" as the parser prints it, without the zeros.
+std::string short_number(std::string text) {
+  if (text.find('.') != text.npos) text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+// "--tokens: Value 1.5 not in range 1 to 9", as the parser has it, in plain words.
+std::string plain_range(const std::string& text) {
+  constexpr std::string_view kValue = ": Value ", kRange = " not in range ", kTo = " to ";
+  const std::size_t at = text.find(kValue), range = text.rfind(kRange), to = text.rfind(kTo);
+  if (at == text.npos || range == text.npos || to == text.npos || range < at || to < range) return text;
+  const std::string value = text.substr(at + kValue.size(), range - at - kValue.size());
+  const std::string least = text.substr(range + kRange.size(), to - range - kRange.size());
+  const std::string most = text.substr(to + kTo.size());
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  const bool is_number = !value.empty() && *end == '\0';
+  const bool is_within = is_number && number >= std::strtod(least.c_str(), nullptr) &&
+                         number <= std::strtod(most.c_str(), nullptr);  // then it has a fraction
+  return fmt::format("{}: found {}, expected {}{} to {}", text.substr(0, at), is_number ? value : "'" + value + "'",
+                     is_within ? "a whole number from " : "", short_number(least), short_number(most));
+}
+
 std::string reason(const CLI::App& app, const CLI::App& command, const CLI::ParseError& error) {
   const std::vector<std::string> words = command.remaining();
   // A mistyped option often is why something else is missing: it comes first.
@@ -66,7 +91,7 @@ std::string reason(const CLI::App& app, const CLI::App& command, const CLI::Pars
   if (option && dynamic_cast<const CLI::ArgumentMismatch*>(&error) && option->get_expected_max() == 1) {
     return fmt::format("{} is given twice", option->get_name());
   }
-  return error.what();
+  return plain_range(error.what());
 }
 
 }  // namespace

@@ -9,7 +9,6 @@ mkdir -p build/test
 export PYTHONPATH=$build/python PYTHONDONTWRITEBYTECODE=1 RANKFALL_COMMAND_UNDER_TEST=$build/cli/rankfall
 
 # pytest with what follows its options; plugins that happen to be installed are not part of the tests.
-"$python" -m pytest -q -p no:cacheprovider --durations=5 --doctest-modules "$build/python/rankfall" python/tests \
-  2>&1 | tee build/test/pytest.log
+"$python" -m pytest -q -p no:cacheprovider --durations=5 python/tests 2>&1 | tee build/test/pytest.log
 "$python" -m mypy --strict --cache-dir build/test/mypy python/rankfall python/examples
 "$python" python/tests/run_notebooks.py

@@ -24,6 +24,17 @@ using Progress = std::function<void(double done, double total, std::string_view 
 // elsewhere end the process as before.
 RANKFALL_API void guard_mapped_files();
 
+// The same for as long as it exists, and also where the process has a handler of SIGBUS, such as Python's faulthandler:
+// faults elsewhere go to that handler, which is back when the last guard has ended. For programs that do not know what
+// else runs in their process. Several may exist at once, in several threads.
+class RANKFALL_API MappedFilesGuard {
+ public:
+  MappedFilesGuard();
+  ~MappedFilesGuard();
+  MappedFilesGuard(const MappedFilesGuard&) = delete;
+  MappedFilesGuard& operator=(const MappedFilesGuard&) = delete;
+};
+
 // Throws Error kInput if such a part was read: of a file in use as long as it is, of a closed one once. Forward passes
 // look for themselves at the files of their weights, after every sub-layer (WeightSource::check); call this before
 // trusting what was computed from files in other ways.

@@ -27,9 +27,12 @@ from .arrays import (
 )
 from .errors import ClaimError, InputError, NumericalError, RankfallError, UsageError
 from .model import Branch, Forward, Model, Network, SubLayer, load
-from .monitor import Monitor, TrainerCallback
+from .model import whole as _whole
+from .gates import Gate
+from .monitor import Monitor
 from .options import options
 from .result import Result, read, report
+from .trainer import TrainerCallback
 from . import studies
 from .studies import *
 
@@ -55,7 +58,11 @@ def families() -> List[str]:
 
 
 def attention_kinds() -> List[str]:
-    """Kinds of attention for `attention=` and `Model.with_attention`, with their keys."""
+    """Kinds of attention for `attention=` and `Model.with_attention`, with their keys.
+
+    >>> any(kind.startswith("linformer") for kind in attention_kinds())
+    True
+    """
     return list(_core.attention_kinds())
 
 
@@ -64,6 +71,8 @@ def metric_info(name: str = "") -> Any:
 
     >>> metric_info("cosine.mean")["words"]
     'mean cosine between two tokens'
+    >>> metric_info("rank.stable")["formula"]
+    '‖X‖_F² / ‖X‖₂²'
     """
     if not name:
         return list(_core.metric_infos())
@@ -74,12 +83,23 @@ def metric_info(name: str = "") -> Any:
 
 
 def set_threads(n: int) -> None:
-    """The number of threads; results do not depend on it."""
-    _core.set_threads(int(n))
+    """Sets the number of threads, 1 to 4096; results do not depend on it.
+
+    >>> before = threads()
+    >>> set_threads(1)
+    >>> threads()
+    1
+    >>> set_threads(before)
+    """
+    _core.set_threads(_whole(n, "threads", 1, 4096))
 
 
 def threads() -> int:
-    """The number of threads in use."""
+    """The number of threads in use: by default, the cores that this process may run on.
+
+    >>> threads() >= 1
+    True
+    """
     return int(_core.threads())
 
 
@@ -106,6 +126,7 @@ __all__ = [
     "Branch",
     "ClaimError",
     "Forward",
+    "Gate",
     "InputError",
     "Model",
     "Monitor",

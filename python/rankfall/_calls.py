@@ -18,7 +18,8 @@ from .result import Result
 
 TABLE: Dict[str, Dict[str, Any]] = {f["name"]: f for f in _core.functions()}
 
-# An example of each function for its docstring; doctests run them.
+# An example of each function for its docstring. python/tests/test_docstrings.py runs them in a folder that has the
+# directories "trained" (by `rankfall train sort -o trained`) and "model" (a checkpoint with reference states).
 _EXAMPLES: Dict[str, Tuple[str, str]] = {
     "measure": (
         'rf.measure("bert-tiny@init", variants=["full", "san"], samples=2, tokens=8)["cosine.mean"]["san"].shape',
@@ -40,6 +41,11 @@ _EXAMPLES: Dict[str, Tuple[str, str]] = {
     ),
     "lowrank": ('"attention.sigma2" in rf.lowrank("bert-tiny@init", only="spectra", samples=1, tokens=8)', "True"),
     "audit": ('rf.audit(claims="1", trials=10).command', "'audit'"),
+    "effectiveness": ('"accuracy" in rf.effectiveness("trained", draws=2, samples=20)', "True"),
+    "parity": ('rf.parity("model")["parity.hidden.max"]["full"].max() < 1e-4', "True"),
+    "tokens": ('rf.tokens("model", text=["the end"]).columns("all")["text"][:2]', "['[CLS]', 'the']"),
+    "bench": ('rf.bench("san:layers=1,heads=1,dim=8", samples=1, tokens=8, rounds=1).command', "'bench'"),
+    "doctor": ('"doctor.blas" in rf.doctor()', "True"),
 }
 
 
@@ -95,7 +101,7 @@ def _sequences(value: Any, name: str) -> List[Any]:
     value = arrays._numpy(value) if hasattr(value, "__array__") or hasattr(value, "__dlpack__") else value
     try:
         items = list(value)
-    except TypeError:
+    except (TypeError, ValueError):
         raise InputError(f"{name}: found {type(value).__name__}, expected token ids, or a file's name") from None
     if items and not hasattr(items[0], "__len__"):
         items = [items]
@@ -105,6 +111,8 @@ def _sequences(value: Any, name: str) -> List[Any]:
             ids = np.asarray(item)
         except (TypeError, ValueError) as error:
             raise InputError(f"{name}: {error}") from None
+        if ids.shape == (0,):
+            raise InputError(f"{name}: a sample without tokens")
         if ids.ndim != 1 or ids.dtype.kind not in "iu":
             raise InputError(f"{name}: found shape {ids.shape} of {ids.dtype}, expected lists of whole numbers")
         if ids.size and (ids.min() < -(2**31) or ids.max() >= 2**31):
@@ -141,7 +149,10 @@ def given_input(arguments: Dict[str, Any]) -> Dict[str, Any]:
     given: Dict[str, Any] = {}
     text = arguments.get("text")
     if text is not None and not _is_path(text):
-        texts = list(text) if isinstance(text, (list, tuple)) or hasattr(text, "__iter__") else []
+        try:
+            texts = list(text)
+        except (TypeError, ValueError):  # nothing to go through, or a closed file
+            texts = []
         if not texts or not all(isinstance(t, str) for t in texts):
             raise InputError("text: expected a file's name, or a list of texts")
         given["texts"] = [t for t in texts]
@@ -255,7 +266,7 @@ def _docstring(function: Mapping[str, Any]) -> str:
     if any(a["name"] == "text" for a in function["arguments"]):
         lines.append(_wrapped("text also takes a list of texts; ids, features, hidden and pixels take arrays; mask: 1 for"
                               " tokens that count, 0 for padding"))
-    lines.append(_wrapped("progress: True, False, or a function of (done, total, what)"))
+    lines.append(_wrapped("progress: True, False, or a function of (done, total, what); rankfall.options says more"))
     lines += ["", "Returns a rankfall.Result. The command `rankfall " + function["name"] + "` gives the same numbers."]
     if function["name"] in _EXAMPLES:
         example, printed = _EXAMPLES[function["name"]]

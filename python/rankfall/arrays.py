@@ -54,9 +54,19 @@ def _numpy(x: Any) -> Any:
         except (TypeError, ValueError, RuntimeError, BufferError) as error:
             raise InputError(f"{type(x).__name__}: cannot be read through DLPack: {error}") from None
     try:
-        return np.asarray(x)
+        array = np.asarray(x)
     except (TypeError, ValueError) as error:
         raise InputError(f"{type(x).__name__}: cannot be read as an array: {error}") from None
+    if array.dtype == object and array.ndim == 0:  # NumPy wraps what it cannot read
+        reason = f"numbers of type {array.dtype}"
+        try:
+            memoryview(x)
+        except ValueError as error:  # a closed map, a released view
+            reason = str(error)
+        except TypeError:
+            pass
+        raise InputError(f"{type(x).__name__}: cannot be read as an array: {reason}")
+    return array
 
 
 def as_floats(x: Any, name: str, least_axes: int = 2) -> FloatArray:
@@ -119,7 +129,8 @@ def metrics(
     `metrics` are names or groups ("rank", "all"), as `rankfall metrics` lists them; None: the default ones.
     `mask` has True (or 1) for tokens that count, False for padding: (tokens,) or (samples, tokens).
 
-    The relative residual is |X - 1 x^T| / |X|, x the mean token: 0 when all tokens are equal.
+    `rankfall.metric_info(name)["formula"]` is the formula of each; the relative residual is ‖X − 1·mean‖ / ‖X‖, mean
+    the mean token: 0 when all tokens are equal.
 
     >>> import numpy as np
     >>> x = np.eye(4)
@@ -155,9 +166,9 @@ def _one(x: Any, name: str, mask: Any) -> Values:
 
 
 def residual(x: Any, norm: str = "composite", *, mask: Any = None) -> Values:
-    """The norm of X - 1 x^T, x the mean token; `norm`: composite, one, inf, frobenius or spectral.
+    """The residual ‖X − 1·mean‖, mean the mean token; `norm`: composite, one, inf, frobenius or spectral.
 
-    composite is sqrt(|R|_1 |R|_inf), the paper's.
+    The composite norm of R is sqrt(‖R‖₁ ‖R‖_inf), the paper's: the largest column sum of |R| times the largest row sum.
 
     >>> round(residual([[1.0, 0.0], [0.0, 1.0]], norm="frobenius"), 4)
     1.0
@@ -166,7 +177,9 @@ def residual(x: Any, norm: str = "composite", *, mask: Any = None) -> Values:
 
 
 def relative_residual(x: Any, norm: str = "composite", *, mask: Any = None) -> Values:
-    """The norm of X - 1 x^T divided by that of X: 0 when all tokens are equal.
+    """The relative residual ‖X − 1·mean‖ / ‖X‖, mean the mean token: 0 when all tokens are equal.
+
+    `norm`: composite, one, inf, frobenius or spectral, as for `residual`.
 
     >>> relative_residual([[1.0, 2.0], [1.0, 2.0]])
     0.0
@@ -175,7 +188,7 @@ def relative_residual(x: Any, norm: str = "composite", *, mask: Any = None) -> V
 
 
 def cosine(x: Any, *, mask: Any = None) -> Values:
-    """The mean cosine between two different tokens: 1 when all point the same way.
+    """The mean cosine between two different tokens, mean over i≠j of xᵢ·xⱼ / (‖xᵢ‖ ‖xⱼ‖): 1 when they are parallel.
 
     >>> round(cosine([[1.0, 0.0], [0.0, 1.0]]), 4)
     0.0
@@ -184,7 +197,9 @@ def cosine(x: Any, *, mask: Any = None) -> Values:
 
 
 def effective_rank(x: Any, *, mask: Any = None) -> Values:
-    """exp of the entropy of the singular values' distribution (Roy and Vetterli): 1 for rank one, n for n equal ones.
+    """The effective rank (Roy and Vetterli): exp of the entropy of σᵢ / Σσ, σ the singular values of X.
+
+    It is 1 for a matrix of rank 1, and n where n singular values are equal and the others 0.
 
     >>> import numpy as np
     >>> round(effective_rank(np.eye(3)), 4)
@@ -194,7 +209,7 @@ def effective_rank(x: Any, *, mask: Any = None) -> Values:
 
 
 def stable_rank(x: Any, *, mask: Any = None) -> Values:
-    """|X|_F^2 / |X|_2^2.
+    """The stable rank ‖X‖_F² / ‖X‖₂²: 1 for a matrix of rank 1, n where n singular values are equal and the others 0.
 
     >>> import numpy as np
     >>> round(stable_rank(np.eye(3)), 4)
@@ -204,7 +219,9 @@ def stable_rank(x: Any, *, mask: Any = None) -> Values:
 
 
 def block_influence(before: Any, after: Any, *, mask: Any = None) -> Values:
-    """1 - the mean over tokens of cos(token before, token after a block): 0 for a block that does nothing.
+    """The influence of a block: 1 − mean over i of xᵢ·yᵢ / (‖xᵢ‖ ‖yᵢ‖), x entering the block, y leaving it.
+
+    It is 0 for a block that turns no token.
 
     >>> block_influence([[1.0, 0.0]], [[2.0, 0.0]])
     0.0
@@ -219,7 +236,9 @@ def block_influence(before: Any, after: Any, *, mask: Any = None) -> Values:
 
 
 def attention_entropy(p: Any, *, mask: Any = None) -> Values:
-    """The mean over rows of -sum_j p_ij log p_ij, in nats.
+    """The entropy of attention in nats, mean over rows of −Σ P log P: 0 for a permutation, log n for uniform attention.
+
+    `p` has the axes (queries, keys), with samples and heads in front.
 
     >>> import numpy as np
     >>> bool(np.isclose(attention_entropy(np.full((4, 4), 0.25)), np.log(4)))
@@ -236,16 +255,21 @@ def _logits(q: Any, k: Any, scale: Optional[float], causal: bool, mask: Any, whi
         queries, keys = queries.astype(np.float64), keys.astype(np.float64)
     if scale is None:
         scale = 1.0 / math.sqrt(max(1, queries.shape[-1]))
+    try:
+        scale = float(scale)
+    except (TypeError, ValueError):
+        raise InputError(f"scale: found {scale!r}, expected a number") from None
     in_front = keys.shape[:-3] + keys.shape[-2:-1] if keys.ndim > 2 else keys.shape[-2:-1]
-    both = _core.logit_measures(queries, keys, float(scale), bool(causal), as_mask(mask, in_front))
+    both = _core.logit_measures(queries, keys, scale, bool(causal), as_mask(mask, in_front))
     values = np.array(both[which])
     return float(values[0]) if queries.ndim == 2 else values.reshape(queries.shape[:-2])
 
 
 def max_logit(q: Any, k: Any, *, scale: Optional[float] = None, causal: bool = False, mask: Any = None) -> Values:
-    """The largest logit scale * q_i . k_j that a query sees; `scale` None: 1 / sqrt(channels).
+    """The largest logit, max over i and seen j of zᵢⱼ = scale * qᵢ·kⱼ; `scale` None: 1 / sqrt(channels).
 
-    `q` and `k` have the axes (tokens, channels), with samples and heads in front.
+    `q` and `k` have the axes (tokens, channels), with samples and heads in front. `causal`: query i sees keys 0 to i.
+    `mask`: True for keys that count.
 
     >>> max_logit([[1.0, 0.0]], [[2.0, 0.0], [0.0, 3.0]], scale=1)
     2.0
@@ -254,7 +278,9 @@ def max_logit(q: Any, k: Any, *, scale: Optional[float] = None, causal: bool = F
 
 
 def logit_range(q: Any, k: Any, *, scale: Optional[float] = None, causal: bool = False, mask: Any = None) -> Values:
-    """The largest difference between two logits of one query. Theorem 2.2 needs at most 2.08.
+    """The largest range of a query's logits, max over i of (max − min over seen j of zᵢⱼ), z as for `max_logit`.
+
+    Theorem 2.2 needs at most 2.08.
 
     >>> logit_range([[1.0, 0.0]], [[2.0, 0.0], [0.0, 3.0]], scale=1)
     2.0

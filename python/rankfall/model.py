@@ -19,7 +19,12 @@ __all__ = ["Branch", "Forward", "Model", "Network", "SubLayer", "load"]
 
 @dataclass(frozen=True)
 class Branch:
-    """scale * norm_out(function(norm_in(x)))."""
+    """One branch of a sub-layer: scale * norm_out(function(norm_in(x))).
+
+    >>> branch = load("gpt2@init").network.layers[0].branches[0]
+    >>> branch.function, branch.norm_in, branch.details["n_heads"], branch.details["causal"]
+    ('attention', 'layer', 12, True)
+    """
 
     function: str  # "attention", "mlp" or "elementwise"
     norm_in: Optional[str]
@@ -30,7 +35,12 @@ class Branch:
 
 @dataclass(frozen=True)
 class SubLayer:
-    """y = norm_post(skip * x + the sum of its branches)."""
+    """One step of a network: y = norm_post(skip * x + the sum of its branches).
+
+    >>> layer = load("pythia-70m@init").network.layers[0]  # attention and MLP beside each other
+    >>> layer.block, layer.skip, [branch.function for branch in layer.branches]
+    (0, 1.0, ['attention', 'mlp'])
+    """
 
     block: int
     formula: str
@@ -44,7 +54,14 @@ class SubLayer:
 
 @dataclass(frozen=True)
 class Network:
-    """A network as data: a flat list of sub-layers."""
+    """A network as data: a flat list of sub-layers. Printed, it has one line per kind of sub-layer.
+
+    >>> network = load("bert-tiny@init").network
+    >>> network.family, network.n_blocks, network.n_heads, network.d_model, len(network.layers)
+    ('bert', 2, 2, 128, 4)
+    >>> network.n_parameters
+    4369408
+    """
 
     family: str
     n_blocks: int
@@ -58,7 +75,8 @@ class Network:
 
     @property
     def n_parameters(self) -> int:
-        """The number of weights that the network uses."""
+        """The number of weights of all stored tensors; a variant of a model has its tensors, whether it uses them or
+        not."""
         return sum(int(np.prod(shape)) for _, shape in self.tensors)
 
     def __repr__(self) -> str:
@@ -80,7 +98,15 @@ def _network(core: Any) -> Network:
 
 @dataclass(frozen=True)
 class Forward:
-    """What a forward pass gave. Arrays have the axes (samples, tokens, channels); lists where lengths differ."""
+    """The result of a forward pass. Arrays have the axes (samples, tokens, channels); they are lists of arrays where the
+    lengths of samples differ.
+
+    `last`: the last state; `states`: by layer; `attention`: by (block, head), (samples, queries, keys).
+
+    >>> out = load("bert-tiny@init").forward(ids=[[5, 6, 7], [8, 9, 10]], states=[0], attention=[(1, 0)])
+    >>> out.last.shape, out.states[0].shape, out.attention[1, 0].shape
+    ((2, 3, 128), (2, 3, 128), (2, 3, 3))
+    """
 
     last: Any
     states: Dict[int, Any]
@@ -96,6 +122,8 @@ class Model:
     """A network with its weights, as `load` opens it.
 
     >>> m = load("bert-tiny@init")
+    >>> m.name, m.drawn, m.notes
+    ('bert-tiny@init', True, [])
     >>> m.network.layers[0]
     <block 0: y = LayerNorm(x + attention(x))>
     >>> m.without("attn_skip").network.layers[0]
@@ -111,7 +139,7 @@ class Model:
 
     @property
     def name(self) -> str:
-        """As it was given."""
+        """The name that it was loaded by."""
         return str(self._core.name)
 
     @property
@@ -121,16 +149,20 @@ class Model:
 
     @property
     def notes(self) -> List[str]:
-        """What a person should know about its files."""
+        """What a reader of results should know about the model's files."""
         return list(self._core.notes)
 
     @property
     def network(self) -> Network:
-        """The layers as data."""
+        """The layers as data, which a change like `without` rewrites."""
         return _network(self._core)
 
     def digest(self) -> str:
-        """SHA-256 of the weights' files; empty for drawn weights. Reads all of them."""
+        """The SHA-256 of the files with the weights, all of which it reads; empty for drawn weights.
+
+        >>> load("bert-tiny@init").digest()
+        ''
+        """
         return str(self._core.digest())
 
     def _changed(self, core: Any, key: str, value: str) -> Model:
@@ -139,20 +171,36 @@ class Model:
         return Model(core, self.spec, self.seed, self._depth, {**self._changes, key: value})
 
     def without(self, *parts: str) -> Model:
-        """The model without attn_skip, mlp, mlp_skip or norm: several, or joined by commas."""
+        """The model without some of attn_skip, mlp, mlp_skip and norm: several arguments, or names joined by commas.
+
+        >>> load("bert-tiny@init").without("mlp", "attn_skip")
+        <rankfall model bert-tiny@init: random weights, 4,369,408 parameters, without: mlp,attn_skip>
+        """
         joined = ",".join(_word(part, "without") for part in parts)
         return self._changed(self._core.without(joined), "without", joined)
 
     def variant(self, name: str) -> Model:
-        """One of full, san, san+mlp, san+skip, no-norm."""
+        """The model as a variant: full, san (attention without skips and MLPs), san+mlp, san+skip or no-norm.
+
+        >>> load("bert-tiny@init").variant("san").network.layers[0]
+        <block 0: y = LayerNorm(attention(x))>
+        """
         return self._changed(self._core.variant(_word(name, "variant")), "variants", name)
 
     def with_attention(self, kind: str) -> Model:
-        """With another kind of attention: `rankfall.attention_kinds()`."""
+        """The model with another kind of attention, of those that `rankfall.attention_kinds()` lists.
+
+        >>> "window 8" in repr(load("bert-tiny@init").with_attention("window:w=8").network)
+        True
+        """
         return self._changed(self._core.with_attention(_word(kind, "attention")), "attention", kind)
 
     def arguments(self) -> Dict[str, Any]:
-        """What a study is told beside the model's name, so that it runs this very model."""
+        """The arguments that a study needs beside the model's name to run this very model.
+
+        >>> load("bert-tiny@init", seed=3).without("mlp").arguments()
+        {'without': 'mlp', 'seed': 3}
+        """
         out: Dict[str, Any] = dict(self._changes)
         if self.drawn and self.seed:
             out["seed"] = self.seed
@@ -183,7 +231,7 @@ class Model:
 
         `states`: which hidden states to keep, 0 (the input) to the number of blocks, negative ones from the end, or
         "all". `attention`: which heads, as (block, head), or "all". `last` always has the last state, final norm
-        applied.
+        applied. `progress`: True, False, or a function of (done, total, what); `rankfall.options` says more.
 
         >>> out = load("bert-tiny@init").forward(ids=[[5, 6, 7]], states=[-1], attention=[(0, 1)], precision="f64")
         >>> out.states[2].shape, out.attention[0, 1].shape, str(out.last.dtype)
@@ -200,7 +248,7 @@ class Model:
         options = {k: os.fspath(v) if not isinstance(v, (list, tuple)) else v for k, v in arguments.items()}
         if "pixels" in options and not isinstance(options["pixels"], (list, tuple)):
             options["pixels"] = [options["pixels"]]
-        options.update({k: _whole(v, k, 1, 1_000_000) for k, v in (("samples", samples), ("tokens", tokens)) if v is not None})
+        options.update({k: whole(v, k, 1, 1_000_000) for k, v in (("samples", samples), ("tokens", tokens)) if v is not None})
         if tokenizer is not None:
             options["tokenizer"] = os.fspath(tokenizer)
         if not isinstance(pad, bool):
@@ -211,7 +259,7 @@ class Model:
         report = reporter(progress)
         try:
             out, notes = self._core.forward(
-                _core.Input(given, options), _whole(seed, "seed", 0, 2**64 - 1), precision == "f64", chosen, heads, report
+                _core.Input(given, options), whole(seed, "seed", 0, 2**64 - 1), precision == "f64", chosen, heads, report
             )
         finally:
             close = getattr(report, "close", None)
@@ -249,7 +297,7 @@ def _word(value: Any, name: str) -> str:
     return value
 
 
-def _whole(value: Any, name: str, least: int, most: int) -> int:
+def whole(value: Any, name: str, least: int, most: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
@@ -276,6 +324,8 @@ def _states(states: Union[Sequence[int], str, None], n_blocks: int) -> List[int]
         if states != "all":
             raise UsageError(f"states='{states}': expected numbers, or 'all'")
         return list(range(n_blocks + 1))
+    if not hasattr(states, "__iter__"):
+        raise InputError(f"states: found {states!r}, expected a list of numbers, or 'all'")
     return sorted({_place(s, n_blocks + 1, "states") for s in states})
 
 
@@ -286,6 +336,8 @@ def _heads(attention: Union[Sequence[Tuple[int, int]], str, None], n_blocks: int
         if attention != "all":
             raise UsageError(f"attention='{attention}': expected pairs (block, head), or 'all'")
         return [(b, h) for b in range(n_blocks) for h in range(n_heads)]
+    if not hasattr(attention, "__iter__"):
+        raise InputError(f"attention: found {attention!r}, expected pairs (block, head), or 'all'")
     out = []
     for pair in attention:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
@@ -306,7 +358,7 @@ def load(
     <rankfall model san:layers=2,heads=2,dim=8,vocab=10: random weights, 776 parameters>
     """
     spec = os.fspath(model)
-    seed = _whole(seed, "seed", 0, 2**64 - 1)
-    depth = None if depth is None else _whole(depth, "depth", 1, 10_000)
+    seed = whole(seed, "seed", 0, 2**64 - 1)
+    depth = None if depth is None else whole(depth, "depth", 1, 10_000)
     core = _core.load(spec.encode("utf-8", "surrogateescape"), seed, depth, bool(ignore_unused))
     return Model(core, spec, seed, depth, {})

@@ -2,201 +2,70 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import json
-import math
-import operator
-import re
 import sys
 import time
 import uuid
 import warnings
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Type, Union
+from typing import IO, Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, Type, Union
 
 import numpy as np
 
 from . import _core, arrays
+from .blocks import Hook, attention_in, batch_comes_first, before_call, find_blocks, state_in, torch_module
 from .errors import ClaimError, InputError, UsageError
+from .gates import Gate
+from .model import whole
 from .notebook import Chart
+from .writers import label, writers_of
 
-__all__ = ["Gate", "Monitor", "TrainerCallback"]
-
-_OPERATORS: Dict[str, Callable[[float, float], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-@dataclass(frozen=True)
-class Gate:
-    """A condition on a metric's mean, such as `relative_residual.composite@6 < 1e-3`; without a layer, on any."""
-
-    metric: str
-    layer: Optional[int]
-    sign: str
-    value: float
-
-    @staticmethod
-    def parse(text: str) -> Gate:
-        """From its text.
-
-        >>> Gate.parse("cosine.mean@-1 > 0.99").layer
-        -1
-        """
-        found = re.fullmatch(r"\s*([\w.]+)\s*(?:@\s*(-?\d+|last)\s*)?(<=|>=|<|>)\s*(\S+)\s*", text)
-        try:
-            value = float(found[4]) if found else math.nan
-        except ValueError:
-            value = math.nan
-        if not found or math.isnan(value):
-            raise UsageError(f"gate '{text}': expected METRIC[@LAYER] < VALUE, or >")
-        layer = None if found[2] is None else -1 if found[2] == "last" else int(found[2])
-        return Gate(found[1], layer, found[3], value)
-
-    def broken(self, records: Sequence[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
-        """The first record for which it holds."""
-        last = max((r["layer"] for r in records if r["metric"] == self.metric), default=0)
-        layer = self.layer if self.layer is None or self.layer >= 0 else last + 1 + self.layer
-        for record in records:
-            if record["metric"] != self.metric or (layer is not None and record["layer"] != layer):
-                continue
-            if record["mean"] is not None and _OPERATORS[self.sign](record["mean"], self.value):
-                return record
-        return None
-
-
-def _torch() -> Any:
-    torch = sys.modules.get("torch")
-    if torch is None:
-        import torch
-    return torch
-
-
-def _members(module: Any) -> List[Any]:
-    """A list's modules, also those that stand in it several times."""
-    return [m for m in module._modules.values() if m is not None]
-
-
-def _is_list_of_blocks(module: Any) -> bool:
-    nn = _torch().nn
-    members = _members(module)
-    lists = (nn.ModuleList, nn.ModuleDict)  # which are never called themselves
-    return len(members) >= 2 and len({type(m) for m in members}) == 1 and not isinstance(members[0], lists)
-
-
-def find_blocks(module: Any) -> List[Any]:
-    """The blocks of a transformer: the list of modules of one class that holds most of the parameters."""
-    torch = _torch()
-    lists = [m for m in module.modules() if isinstance(m, (torch.nn.ModuleList, torch.nn.Sequential)) and _is_list_of_blocks(m)]
-    if not lists:
-        raise UsageError("found no list of blocks in this module; give blocks=[...]")
-    sizes = [sum(p.numel() for p in m.parameters()) for m in lists]
-    # Of lists inside each other the outer one has as many: the first.
-    return _members(lists[sizes.index(max(sizes))])
-
-
-def _keywords_of_call() -> Dict[str, Any]:
-    """The keyword arguments of the module's call that runs a hook: torch before 2 does not tell hooks."""
-    frame = sys._getframe(1)
-    for _ in range(6):
-        if frame is None:
-            break
-        if frame.f_code.co_name == "_call_impl":
-            return dict(frame.f_locals.get("kwargs") or {})
-        frame = frame.f_back  # type: ignore[assignment]
-    return {}
-
-
-def _tensors(value: Any) -> Iterator[Any]:
-    torch = _torch()
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _tensors(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from _tensors(item)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            yield from _tensors(getattr(value, field.name))
-
-
-def _state_in(value: Any) -> Any:
-    """The hidden state among what a block takes or gives: the first tensor of real numbers with three axes."""
-    return next((t for t in _tensors(value) if t.ndim == 3 and t.is_floating_point()), None)
-
-
-def _attention_in(value: Any, n_tokens: int) -> Any:
-    """Attention matrices among what a block gives: (samples, heads, tokens, tokens)."""
-    return next(
-        (t for t in _tensors(value) if t.ndim == 4 and t.is_floating_point() and t.shape[-2:] == (n_tokens, n_tokens)), None
-    )
-
-
-def _batch_comes_first(block: Any) -> bool:
-    """PyTorch's own layers have tokens first unless told otherwise."""
-    for module in block.modules():
-        first = getattr(module, "batch_first", None)
-        if isinstance(first, bool):
-            return first
-    return True
-
-
-class _Hook:
-    """A hook that copies and files of the module do not take along: what is watched is this module, not its copies."""
-
-    def __init__(self, function: Optional[Callable[..., None]] = None) -> None:
-        self._function = function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        if self._function is not None:
-            self._function(*args, **kwargs)
-
-    def __deepcopy__(self, memo: Any) -> _Hook:
-        return _Hook()
-
-    def __reduce__(self) -> Tuple[Any, ...]:
-        return (_Hook, ())
-
-
-def _before_call(module: Any, function: Callable[[Any, Any, Any], None]) -> Any:
-    """Registers function(module, args, kwargs)."""
-    try:  # torch 2 tells hooks about keyword arguments
-        return module.register_forward_pre_hook(_Hook(function), with_kwargs=True)
-    except TypeError:
-        hook = _Hook(lambda called, args: function(called, args, _keywords_of_call()))
-        return module.register_forward_pre_hook(hook)
+__all__ = ["Gate", "Monitor", "find_blocks"]
 
 
 class Monitor:
     """Measures hidden states of a PyTorch module during training, every so many forward passes.
 
-        with rf.Monitor(model, every=100, gate="relative_residual.composite < 1e-3") as mon:
-            train(model)
-        mon.to_pandas(); mon.plot()
-
-    `module` may be any torch.nn.Module on any device, of any floating-point type; its blocks are found by a rule (the list
-    of modules of one class with most parameters), or given as `blocks`. Layer 0 is what enters the first block, layer l
-    what leaves block l. Forward passes in training and in evaluation mode are counted apart. What is recomputed by
-    gradient checkpointing is not measured twice. Under DistributedDataParallel only rank 0 measures and writes.
+    `module` may be any torch.nn.Module on any device, of any floating-point type; its blocks are found by a rule (the
+    list of modules of one class with most parameters), or given as `blocks`. Layer 0 is what enters the first block,
+    layer l what leaves block l. Forward passes in training and in evaluation mode are counted apart. What is recomputed
+    by gradient checkpointing is not measured twice. Under DistributedDataParallel only rank 0 measures and writes; where
+    a gate ends it, the other ranks wait until their launcher ends them.
 
     every: measure the first and then every so many forward passes.
     metrics: names or groups as for `rankfall.metrics`; None: the default ones.
     samples: how many samples of a batch are measured, the first ones.
     mask: True for tokens that count: an array, or a function of the module's (args, kwargs); None: `attention_mask` of
         the call, where it has one with two axes. It may be set anew before each step (`mon.mask = ...`).
-    gate: one or several conditions METRIC[@LAYER] < VALUE; where one holds, `on_gate(monitor, record)` is called, or
-        without it ClaimError is raised at the end of the forward pass. Nothing else of the monitor ends a training: what
-        cannot be measured or written is a warning, once of each kind, and NaN in a state a record without a mean.
+    batch_first: whether the first axis of a state is the sample; None: what the first block's `batch_first` says, or
+        True.
+    gate: one or several conditions METRIC[@LAYER] < VALUE (`rankfall.Gate`); where one holds, `on_gate(monitor,
+        record)` is called, or without it ClaimError is raised at the end of the forward pass. Nothing else of the
+        monitor ends a training: what cannot be measured or written is a warning, once of each kind, and NaN in a state
+        is a record without a mean.
     file: JSON lines, one per measured pass; None: no file.
-    tensorboard: a SummaryWriter, or a directory. wandb: a run, or True for the current one.
+    tensorboard: a SummaryWriter, or a directory.
+    wandb: a run, or True for the current one; `rankfall/step` is the axis of its charts, because W&B's own step counts
+        calls of log().
+
+    `records` has one dictionary per step, layer (and head) and metric, `seconds` the time that measuring took.
+
+    >>> import torch, rankfall as rf
+    >>> model = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 3)
+    >>> with rf.Monitor(model, every=10, gate="relative_residual.composite < 1e-3") as mon:
+    ...     for step in range(20):
+    ...         output = model(torch.randn(4, 8, 16))
+    >>> mon
+    <rankfall monitor of 3 blocks: 2 of 20 forward passes measured>
+    >>> steps, values = mon.curves("relative_residual.composite")
+    >>> steps.tolist(), values.shape
+    ([0, 10], (2, 4))
+    >>> list(mon.to_pandas().columns)
+    ['step', 'mode', 'layer', 'metric', 'mean', 'std', 'n']
+    >>> mon.plot("cosine.mean").save("cosine.html")
+    PosixPath('cosine.html')
     """
 
     def __init__(
@@ -209,38 +78,36 @@ class Monitor:
         samples: int = 8,
         mask: Any = None,
         batch_first: Optional[bool] = None,
-        gate: Union[str, Sequence[str], None] = None,
+        gate: Union[str, Gate, Sequence[Union[str, Gate]], None] = None,
         on_gate: Optional[Callable[[Monitor, Dict[str, Any]], None]] = None,
         file: Union[str, Path, None] = "rankfall-monitor.jsonl",
         tensorboard: Any = None,
         wandb: Any = None,
     ) -> None:
-        torch = _torch()
+        torch = torch_module()
         if not isinstance(module, torch.nn.Module):
             raise InputError(f"found {type(module).__name__}, expected a torch.nn.Module")
-        if every < 1 or samples < 1:
-            raise UsageError("every and samples: expected at least 1")
         self.module = module
-        self.every = int(every)
+        self.every = whole(every, "every", 1, sys.maxsize)
         self.metrics = metrics
-        self.samples = int(samples)
+        self.samples = whole(samples, "samples", 1, sys.maxsize)
         self.mask = mask
         self.records: List[Dict[str, Any]] = []
         self.seconds = 0.0  # spent measuring
         self._blocks = list(blocks) if blocks is not None else find_blocks(module)
-        if not self._blocks:
-            raise UsageError("blocks: expected at least one module")
-        self._batch_first = _batch_comes_first(self._blocks[0]) if batch_first is None else bool(batch_first)
-        gates = [gate] if isinstance(gate, str) else list(gate or [])
-        self._gates = [Gate.parse(text) for text in gates]
+        if not self._blocks or not all(isinstance(block, torch.nn.Module) for block in self._blocks):
+            raise UsageError("blocks: expected a list of at least one torch.nn.Module")
+        self._batch_first = batch_comes_first(self._blocks[0]) if batch_first is None else bool(batch_first)
+        gates = gate if isinstance(gate, (list, tuple)) else [] if gate is None else [gate]
+        self._gates = [one if isinstance(one, Gate) else Gate.parse(one) for one in gates]
+        self._warned: Set[str] = set()
         self._check_names()
         self._on_gate = on_gate
         self._path = None if file is None else Path(file)
         self._file: Optional[IO[str]] = None
-        self._writers = _writers(tensorboard, wandb)
+        self._writers = writers_of(tensorboard, wandb)
         self._handles: List[Any] = []
         self._run = uuid.uuid4().hex[:8]
-        self._warned: Set[str] = set()
         self._measured_step: Optional[int] = None
         self._passes = {"train": 0, "eval": 0}
         self._measuring = False
@@ -283,20 +150,29 @@ class Monitor:
         self.close()
 
     def start(self) -> Monitor:
-        """Begins to watch; `with` does it."""
+        """Begins to watch, as `with` does, and returns the monitor.
+
+        >>> import torch, rankfall as rf
+        >>> model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+        >>> mon = rf.Monitor(model, every=1, file=None).start()
+        >>> output = model(torch.randn(2, 5, 4))
+        >>> mon.close()
+        >>> mon
+        <rankfall monitor of 2 blocks: 1 of 1 forward passes measured>
+        """
         if self._handles:
             return self
         self._handles = [
-            _before_call(self.module, self._before),
-            self.module.register_forward_hook(_Hook(self._after)),
-            _before_call(self._blocks[0], self._enter_first),
+            before_call(self.module, self._before),
+            self.module.register_forward_hook(Hook(self._after)),
+            before_call(self._blocks[0], self._enter_first),
         ]
         for block, i in {block: i for i, block in reversed(list(enumerate(self._blocks)))}.items():
-            self._handles.append(block.register_forward_hook(_Hook(self._leave(i + 1))))
+            self._handles.append(block.register_forward_hook(Hook(self._leave(i + 1))))
         return self
 
     def close(self) -> None:
-        """Stops watching and closes the file; records stay."""
+        """Stops watching and closes the file; the records remain. `start` shows an example."""
         for handle in self._handles:
             handle.remove()
         self._handles = []
@@ -306,19 +182,33 @@ class Monitor:
             self._guarded(file.close)
 
     def step(self, number: int) -> None:
-        """The number of the step that comes, for the records; otherwise forward passes are counted."""
+        """Tells the number of the next step, for the records; without it forward passes are counted.
+
+        Of several forward passes of one step, only the first is measured.
+
+        >>> import torch, rankfall as rf
+        >>> model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+        >>> with rf.Monitor(model, every=1, file=None) as mon:
+        ...     mon.step(500)
+        ...     output = model(torch.randn(2, 5, 4))
+        >>> mon.records[0]["step"]
+        500
+        """
         self._step = int(number)
 
     # --- hooks
 
     @staticmethod
     def _is_rank_0() -> bool:
-        distributed = getattr(_torch(), "distributed", None)
+        distributed = getattr(torch_module(), "distributed", None)
         if distributed is None or not distributed.is_available() or not distributed.is_initialized():
             return True
         return bool(distributed.get_rank() == 0)
 
     def _before(self, module: Any, args: Any, kwargs: Any) -> None:
+        self._measuring = False
+        if torch_module().jit.is_tracing():  # that pass is for the trace, not for a training
+            return
         self._mode = "train" if module.training else "eval"
         number = self._passes[self._mode]
         self._passes[self._mode] += 1
@@ -327,8 +217,10 @@ class Monitor:
             self._measuring = self._measuring and self._step != self._measured_step
         self._current = []
         self._layer = 0
-        if not self._measuring:
-            return
+        if self._measuring:  # without its mask a pass would have other numbers
+            self._measuring = self._guarded(lambda: self._take_mask(args, kwargs))
+
+    def _take_mask(self, args: Any, kwargs: Any) -> None:
         mask = self.mask(args, kwargs) if callable(self.mask) else self.mask
         if mask is None:
             mask = kwargs.get("attention_mask")
@@ -337,18 +229,24 @@ class Monitor:
 
     def _enter_first(self, _block: Any, args: Any, kwargs: Any) -> None:
         if self._measuring and not self._current:
-            state = _state_in([args, kwargs])
-            if state is not None:
-                self._guarded(lambda: self._measure(0, state))
+            self._guarded(lambda: self._measure_entering([args, kwargs]))
 
-    def _guarded(self, work: Callable[[], None]) -> None:
-        """What is wrong with measuring must not end a training."""
+    def _measure_entering(self, given: Any) -> None:
+        state = state_in(given)
+        if state is not None:
+            self._measure(0, state)
+
+    def _guarded(self, work: Callable[[], None]) -> bool:
+        """What is wrong with measuring must not end a training. Returns whether nothing was."""
         begin = time.perf_counter()
+        done = False
         try:
             work()
+            done = True
         except Exception as error:
             self._warn(f"not measured or not written: {type(error).__name__}: {error}")
         self.seconds += time.perf_counter() - begin
+        return done
 
     def _leave(self, layer: int) -> Callable[[Any, Any, Any], None]:
         def hook(_block: Any, _args: Any, output: Any) -> None:
@@ -356,12 +254,12 @@ class Monitor:
                 return
             # A block that is used again (shared weights) is a further layer; one that was skipped leaves a gap.
             self._layer = layer if layer > self._layer else self._layer + 1
-            state = _state_in(output)
+            state = state_in(output)
             if state is None:
-                self._warn(f"block {layer - 1} gives no tensor with three axes; it is not measured")
+                self._warn(f"block {layer - 1} gives no dense tensor with three axes; it is not measured")
                 return
             self._guarded(lambda: self._measure(self._layer, state))
-            attention = _attention_in(output, state.shape[1 if self._batch_first else 0])
+            attention = attention_in(output, state.shape[1 if self._batch_first else 0])
             if attention is not None:
                 self._guarded(lambda: self._measure_attention(self._layer - 1, attention))
 
@@ -445,6 +343,9 @@ class Monitor:
         self._measured_step = self._step
         self.records += records
         self._guarded(lambda: self._write(records))
+        numbers = {label(r): r["mean"] for r in records if r["mean"] is not None}
+        for writer in self._writers if numbers else []:  # one that fails keeps nothing from the others
+            self._guarded(partial(writer, numbers, records[0]["step"]))
         for gate in self._gates:
             record = gate.broken(records)
             if record is None:
@@ -466,14 +367,11 @@ class Monitor:
             line = {"run": self._run, "step": first["step"], "mode": first["mode"], "time": time.time(), "values": cells}
             self._file.write(json.dumps(line, allow_nan=False) + "\n")
             self._file.flush()
-        numbers = {_label(r): r["mean"] for r in records if r["mean"] is not None}
-        for writer in self._writers:
-            writer(numbers, records[0]["step"])
 
     # --- what was seen
 
     def to_pandas(self) -> Any:
-        """One row per step, layer (and head) and metric."""
+        """The records as a pandas DataFrame, one row per step, layer (and head) and metric."""
         import pandas as pd
 
         columns = ["step", "mode", "layer", "head", "metric", "mean", "std", "n"]
@@ -494,7 +392,7 @@ class Monitor:
         return np.array(steps), values
 
     def plot(self, metric: str = "relative_residual.composite", mode: str = "train") -> Chart:
-        """The metric over steps, one curve per layer."""
+        """A chart of the metric over steps, one curve per layer; a notebook shows it, `save` writes it to a file."""
         steps, values = self.curves(metric, mode)
         rows = [
             {"step": int(s), "layer": layer, "value": float(v)}
@@ -523,77 +421,3 @@ class Monitor:
         measured = len({(r["mode"], r["step"]) for r in self.records})
         passes = sum(self._passes.values())
         return f"<rankfall monitor of {len(self._blocks)} blocks: {measured} of {passes} forward passes measured>"
-
-
-def _label(record: Dict[str, Any]) -> str:
-    head = f"_head{record['head']}" if "head" in record else ""
-    mode = "" if record["mode"] == "train" else "eval/"
-    return f"rankfall/{mode}{record['metric']}/layer{record['layer']:02d}{head}"
-
-
-def _writers(tensorboard: Any, wandb: Any) -> List[Callable[[Dict[str, float], int], None]]:
-    writers: List[Callable[[Dict[str, float], int], None]] = []
-    if tensorboard is not None:
-        if isinstance(tensorboard, (str, Path)):
-            try:
-                import importlib
-
-                board: Any = importlib.import_module("torch.utils.tensorboard")
-            except ImportError as error:
-                raise InputError(f"tensorboard: cannot be imported: {error}") from None
-            tensorboard = board.SummaryWriter(str(tensorboard))
-
-        def to_tensorboard(numbers: Dict[str, float], step: int) -> None:
-            for name, value in numbers.items():
-                tensorboard.add_scalar(name, value, step)
-
-        writers.append(to_tensorboard)
-    if wandb is not None and wandb is not False:
-        if wandb is True:
-            try:
-                import wandb as module
-            except ImportError as error:
-                raise InputError(f"wandb: cannot be imported: {error}") from None
-            wandb = module
-
-        def to_wandb(numbers: Dict[str, float], step: int) -> None:
-            wandb.log(dict(numbers), step=step)
-
-        writers.append(to_wandb)
-    return writers
-
-
-class TrainerCallback:
-    """A Monitor as a callback of the Hugging Face Trainer: `Trainer(..., callbacks=[rf.TrainerCallback(every=100)])`.
-
-    Takes the arguments of Monitor but the module, which the Trainer brings. `monitor` is the Monitor once training began.
-    """
-
-    def __init__(self, **arguments: Any) -> None:
-        inspect.signature(Monitor).bind(None, **arguments)  # TypeError now, not when training begins
-        self._arguments = arguments
-        self.monitor: Optional[Monitor] = None
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Begins to watch the Trainer's model."""
-        module = kwargs.get("model")
-        if module is None:
-            raise InputError("the Trainer gave no model")
-        if self.monitor is not None:  # a training that was interrupted
-            self.monitor.close()
-        self.monitor = Monitor(module, **self._arguments).start()
-
-    def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Records carry the Trainer's own number of the step."""
-        if self.monitor is not None:
-            self.monitor.step(int(state.global_step))
-
-    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Stops watching."""
-        if self.monitor is not None:
-            self.monitor.close()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("on_") and not name.startswith("on_gate"):  # events of the Trainer that mean nothing here
-            return lambda *args, **kwargs: None
-        raise AttributeError(name)

@@ -7,15 +7,36 @@ import sys
 import time
 from typing import Any, Callable, Optional, Union
 
+from .errors import InputError
+
 __all__ = ["options", "reporter"]
 
 Report = Callable[[float, float, str], None]
 
 
 class Options:
-    """What holds for all calls: `rankfall.options.progress = False` turns progress bars off."""
+    """Settings for all calls.
 
-    progress: Optional[bool] = None  # None: where a person looks, for jobs that last
+    `progress`: True or False turns progress bars on or off; None (the default) shows one in a notebook or a terminal
+    for calls that take longer than a second. The argument `progress` of a call comes first.
+
+    A function as `progress=` is called as function(done, total, what), from the thread that made the call. An exception
+    that it raises ends the call. Calls of several threads take turns, and a call keeps its turn while the function
+    runs: so it cannot call rankfall itself (UsageError), and it must not wait for what another thread holds while that
+    thread calls rankfall. Where one thread has `with lock: rf.measure(...)` and another one's progress function has
+    `with lock:`, each waits for the other for ever. `lock.acquire(blocking=False)` in the function avoids it.
+
+    >>> import rankfall as rf
+    >>> rf.options.progress = False
+    >>> rf.options.progress = None
+    """
+
+    progress: Optional[bool] = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__annotations__:
+            raise AttributeError(f"rankfall.options has no {name}; it has {', '.join(self.__annotations__)}")
+        super().__setattr__(name, value)
 
 
 options = Options()
@@ -111,6 +132,8 @@ def reporter(progress: Union[bool, Report, None]) -> Union[Bar, Report, None]:
         return progress
     if progress is None:
         progress = options.progress
+    if progress is not None and not isinstance(progress, bool):
+        raise InputError(f"progress: found {progress!r}, expected True, False or a function of (done, total, what)")
     if progress is None:
         progress = _in_notebook() or bool(getattr(sys.stderr, "isatty", lambda: False)())
     return Bar() if progress else None

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core, notebook
-from .errors import UsageError
+from .errors import InputError, UsageError
 
 __all__ = ["Result", "read", "report"]
 
@@ -32,12 +32,17 @@ def _level(rows: str) -> str:
 class Result:
     """What a study returns: tidy rows, one value each, and how they were made.
 
-    In a notebook it shows its answer and a chart, elsewhere its table.
+    In a notebook it shows its answer and a chart, elsewhere its table. `len(r)` is the number of rows, `for row in r`
+    gives each as a dictionary, and `r[metric]` the curves of a metric.
 
     >>> import rankfall as rf
-    >>> r = rf.counts(2, 3)
-    >>> r.command, len(r)
-    ('counts', 12)
+    >>> r = rf.measure("bert-tiny@init", variants=["full", "san"], samples=2, tokens=8)
+    >>> r.command, r.manifest["samples"], len(r.answers) > 0, type(r.notes).__name__
+    ('measure', 2, True, 'list')
+    >>> r["cosine.mean"]["san"].shape
+    (3,)
+    >>> "cosine.mean" in r.metrics, "rounding_floor" in r.status
+    (True, True)
     """
 
     def __init__(self, core: Any) -> None:
@@ -45,7 +50,7 @@ class Result:
 
     @property
     def command(self) -> str:
-        """The study's name."""
+        """The name of the study."""
         return str(self._core.command)
 
     @property
@@ -77,11 +82,20 @@ class Result:
         """The rows as lists, one for each column that is not empty; None where a row has no value.
 
         `rows` chooses a level: means over `seeds`, over `samples`, `all`, or the `highest` that there is.
+
+        >>> import rankfall as rf
+        >>> list(rf.counts(2, 3).columns())
+        ['variant', 'metric', 'mean', 'length', 'exact']
         """
         return {k: v for k, v in self._core.columns(_level(rows)).items() if any(item is not None for item in v)}
 
     def to_pandas(self, rows: str = "highest") -> Any:
-        """The rows as a pandas DataFrame; columns that are empty throughout are left out."""
+        """The rows as a pandas DataFrame, without columns that are empty; `rows` as for `columns`.
+
+        >>> import rankfall as rf
+        >>> len(rf.counts(2, 3).to_pandas())
+        12
+        """
         import pandas as pd
 
         frame = {}
@@ -111,6 +125,10 @@ class Result:
         With several models the keys are "MODEL VARIANT"; rows of other kinds and origins have theirs behind: of
         `collapse`, "san" is exact, "san f32" what float32 shows; of `paths`, "full embedding, all lengths" is a sum. NaN
         where there is no value.
+
+        >>> import rankfall as rf
+        >>> list(rf.collapse("bert-tiny@init", variants="san", samples=1, tokens=8)["log10_residual.composite"])
+        ['san', 'san f32', 'san f64']
         """
         if not isinstance(metric, str):
             raise TypeError("a result is indexed by the name of a metric")
@@ -137,14 +155,26 @@ class Result:
         return {key: _array(curve) for key, curve in cells.items()}
 
     def table(self, *, width: Optional[int] = None, plot: bool = False, metrics: Sequence[str] = ()) -> str:
-        """What the command prints, as text."""
+        """The table that the command prints, as text.
+
+        `width` in columns (None: the terminal's), `plot` draws curves as text too, `metrics` chooses what is shown.
+
+        >>> import rankfall as rf
+        >>> max(len(line) for line in rf.counts(2, 3).table(width=60).splitlines()) <= 60
+        True
+        """
         if width is None:
             width = shutil.get_terminal_size((100, 24)).columns
         shown = [metrics] if isinstance(metrics, str) else list(metrics)
         return str(self._core.table(int(width), True, False, bool(plot), shown))
 
     def save(self, file: Path_, *, rows: str = "highest") -> Path:
-        """Writes .json (which `rankfall.read` and every command reads), .csv or .txt, whole or not at all."""
+        """Writes .json (which `rankfall.read` and every command reads), .csv or .txt, whole or not at all.
+
+        >>> import rankfall as rf
+        >>> rf.counts(2, 3).save("counts.csv").read_text().splitlines()[0]
+        'variant,metric,mean,length,exact'
+        """
         path = Path(file)
         formats = {".json": "json", ".csv": "csv", ".txt": "table"}
         if path.suffix not in formats:
@@ -153,11 +183,23 @@ class Result:
         return path
 
     def report(self, file: Path_, *, title: str = "") -> Path:
-        """Writes one HTML page with charts and tables; it needs no other file and no network."""
+        """Writes one HTML page with charts and tables; it needs no other file and no network.
+
+        >>> import rankfall as rf
+        >>> rf.counts(2, 3).report("counts.html", title="Paths of a small network")
+        PosixPath('counts.html')
+        """
         return report(file, {self.command: self}, title=title)
 
     def charts(self) -> Dict[str, str]:
-        """The page's charts by name, each Vega-Lite with its data."""
+        """The charts of the page by name, each a Vega-Lite specification with its data, as JSON.
+
+        >>> import rankfall as rf
+        >>> import json
+        >>> r = rf.measure("bert-tiny@init", variants="san", samples=1, tokens=8)
+        >>> all("vega-lite" in json.loads(chart)["$schema"] for chart in r.charts().values())
+        True
+        """
         return dict(self._core.charts())
 
     def __reduce__(self) -> Tuple[Any, ...]:
@@ -183,16 +225,31 @@ def _array(curve: Mapping[Tuple[int, ...], float]) -> npt.NDArray[np.float64]:
 
 
 def read(file: Path_) -> Result:
-    """A result that was saved as JSON, by Python or by the command."""
+    """Reads a result that was saved as JSON, by Python or by the command.
+
+    >>> import rankfall as rf
+    >>> file = rf.counts(2, 3).save("counts.json")
+    >>> len(rf.read(file))
+    12
+    """
     return Result(_core.read_result(Path(file)))
 
 
 def report(file: Path_, results: Union[Result, Sequence[Result], Mapping[str, Result]], *, title: str = "") -> Path:
-    """Writes one HTML page of several results; names tell results of one model apart."""
+    """Writes one HTML page of several results: a list of them, or names with theirs.
+
+    >>> import rankfall as rf
+    >>> rf.report("page.html", {"small": rf.counts(2, 3), "large": rf.counts(12, 12)}, title="Counts of paths")
+    PosixPath('page.html')
+    """
     if isinstance(results, Result):
         results = {results.command: results}
     if not isinstance(results, Mapping):
-        results = {f"{i + 1}-{r.command}": r for i, r in enumerate(results)}
+        listed = list(results) if isinstance(results, (list, tuple)) or hasattr(results, "__iter__") else [results]
+        results = {f"{i + 1}-{getattr(r, 'command', '')}": r for i, r in enumerate(listed)}
+    for name, result in results.items():
+        if not isinstance(result, Result):
+            raise InputError(f"results: found {type(result).__name__}, expected rankfall.Result")
     path = Path(file)
     if path.suffix not in (".html", ".htm"):
         raise UsageError(f"{path}: what is written is a page, so its ending must be .html")

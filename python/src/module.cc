@@ -43,9 +43,11 @@ Computing::Computing() {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
   turn().owner = std::this_thread::get_id();
+  guard_.emplace();
 }
 
 Computing::~Computing() {
+  guard_.reset();
   turn().owner = std::thread::id();
   turn().mutex.unlock();
 }

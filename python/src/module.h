@@ -23,7 +23,8 @@ void bind_arrays(py::module_& m);
 
 // Calls into the library, one after the other, without the interpreter's lock: OpenBLAS's number of threads belongs to
 // the whole process. Calls back into Python (progress) take the lock for themselves; a call from there would wait for
-// itself, and is an Error (kUsage). Ctrl-C ends waiting for a turn. A forked child begins with a free turn.
+// itself, and is an Error (kUsage). Ctrl-C ends waiting for a turn. A forked child begins with a free turn. Meanwhile
+// mapped files are guarded: faulthandler, which has SIGBUS where it is enabled, gets what faults elsewhere.
 class Computing {
  public:
   Computing();
@@ -33,6 +34,7 @@ class Computing {
 
  private:
   std::optional<py::gil_scoped_release> released_;
+  std::optional<MappedFilesGuard> guard_;
 };
 
 // Calls `report(done, total, what)` now and then, where it is not None, and ends the job with the exception that it

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import mmap
+
 import numpy as np
 import pytest
 
@@ -139,6 +142,8 @@ def test_logits():
     np.testing.assert_allclose(rf.logit_range(q, k), (z.max(axis=2) - z.min(axis=2)).max(axis=1))
     with pytest.raises(rf.InputError, match="expected the same"):
         rf.max_logit(q, k[..., :3])
+    with pytest.raises(rf.InputError, match="scale"):
+        rf.max_logit(q, k, scale="large")
 
 
 def test_single_functions():
@@ -149,6 +154,18 @@ def test_single_functions():
     np.testing.assert_allclose(rf.block_influence(x, y), 1 - cos.mean(axis=-1))
     with pytest.raises(rf.UsageError, match="unknown metric 'residual.two'"):
         rf.residual(x, norm="two")
+
+
+def released():
+    view = memoryview(b"12345678").cast("d")
+    view.release()
+    return view
+
+
+def closed_map():
+    memory = mmap.mmap(-1, 4096)
+    memory.close()
+    return memory
 
 
 @pytest.mark.parametrize(
@@ -169,6 +186,9 @@ def test_single_functions():
         ([[1.0, 2.0], [3.0]], rf.InputError, "array|type"),
         (object(), rf.InputError, "type|axes"),
         (None, rf.UsageError, "give states"),
+        (released(), rf.InputError, "released"),
+        (closed_map(), rf.InputError, "closed"),
+        (io.StringIO("1 2"), rf.InputError, "StringIO"),
     ],
 )
 def test_what_is_wrong_is_said(wrong, kind, words):

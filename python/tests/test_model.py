@@ -77,6 +77,9 @@ def test_forward_arguments():
     for wrong in ({"states": [3]}, {"states": ["x"]}, {"attention": [(0, 2)]}, {"attention": [0]}, {"hidden": hidden[..., :5]}):
         with pytest.raises(rf.RankfallError):
             model.forward(**wrong)
+    for wrong in ({"states": 1}, {"attention": 0}):
+        with pytest.raises(rf.InputError, match="expected a list|expected pairs"):
+            model.forward(**wrong)
     for wrong in ({"states": "some"}, {"precision": "f16"}):
         with pytest.raises(rf.UsageError):
             model.forward(**wrong)

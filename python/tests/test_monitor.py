@@ -242,19 +242,67 @@ def test_writers():
         def add_scalar(self, name, value, step):
             self.seen.append((name, value, step))
 
-    class Run:
-        def __init__(self):
-            self.seen = []
-
-        def log(self, numbers, step):
-            self.seen.append((numbers, step))
-
-    board, run, net = Board(), Run(), Net()
-    with rf.Monitor(net, every=1, metrics="cosine.mean", tensorboard=board, wandb=run) as mon:
+    board, net = Board(), Net()
+    with rf.Monitor(net, every=1, metrics="cosine.mean", tensorboard=board) as mon:
         mon.step(70)
         net(torch.randn(1, 5, 4))
     assert ("rankfall/cosine.mean/layer03", mon.records[3]["mean"], 70) in board.seen
-    assert run.seen[0][1] == 70 and len(run.seen[0][0]) == 4
+
+
+class WandbRun:
+    """The protocol of a W&B run: rows by step, which grows; what comes too late is dropped."""
+
+    def __init__(self):
+        self.rows, self.axes, self.step, self.dropped = {}, {}, 0, []
+
+    def define_metric(self, name, step_metric):
+        self.axes[name] = step_metric
+
+    def log(self, numbers, step=None, commit=None):
+        if step is not None and step < self.step:
+            self.dropped.append(numbers)
+            return
+        self.step = self.step if step is None else step
+        self.rows.setdefault(self.step, {}).update(numbers)
+        if commit or (commit is None and step is None):
+            self.step += 1
+
+
+@pytest.mark.parametrize("theirs", ["no step", "own steps", "several logs", "rarely"])
+def test_wandb_loses_nothing(theirs):
+    run, net, x = WandbRun(), Net(), torch.randn(1, 5, 4)
+    with rf.Monitor(net, every=1, metrics="cosine.mean", wandb=run) as mon:
+        for step in range(6):
+            net.train()
+            net(x)
+            if step % 2 == 0:
+                net.eval()
+                net(x)
+            if theirs == "own steps":
+                run.log({"loss": step}, step=step)
+            for _ in range({"no step": 1, "several logs": 3, "rarely": step == 5}.get(theirs, 0)):
+                run.log({"loss": step})
+    assert not run.dropped
+    rows = list(run.rows.values())
+    assert [row["rankfall/step"] for row in rows if "rankfall/step" in row] == list(range(6))
+    assert [row["rankfall/eval/step"] for row in rows if "rankfall/eval/step" in row] == [0, 1, 2]
+    assert [row["loss"] for row in rows if "loss" in row][-1] == 5
+    means = [r["mean"] for r in mon.records if r["layer"] == 3 and r["mode"] == "train"]
+    assert [row["rankfall/cosine.mean/layer03"] for row in rows if "rankfall/step" in row] == means
+    assert run.axes["rankfall/cosine.mean/layer03"] == "rankfall/step"
+    assert run.axes["rankfall/eval/cosine.mean/layer03"] == "rankfall/eval/step"
+
+
+def test_a_writer_that_fails_keeps_nothing_from_the_others():
+    class Broken:
+        def add_scalar(self, *args):
+            raise OSError("no space left")
+
+    run, net = WandbRun(), Net()
+    with rf.Monitor(net, every=1, metrics="cosine.mean", file="no/such/folder/x.jsonl", tensorboard=Broken(), wandb=run):
+        with pytest.warns(RuntimeWarning, match="no space left"):
+            net(torch.randn(1, 5, 4))
+    assert len(run.rows[0]) == 5
 
 
 def test_only_rank_0_writes(tmp_path):
@@ -314,6 +362,53 @@ def test_blocks():
         rf.Monitor("a module")
     with pytest.raises(rf.UsageError, match="unknown metric"):
         rf.Monitor(net, metrics="cosine.meen")
+
+
+def test_what_is_wrong_is_said_at_once():
+    net = Net()
+    for wrong, words in (
+        ({"gate": 5}, "gate"),
+        ({"gate": [5]}, "gate"),
+        ({"every": 0}, "every"),
+        ({"every": "often"}, "every"),
+        ({"every": 1.5}, "every"),
+        ({"samples": 0}, "samples"),
+        ({"blocks": ["a"]}, "blocks"),
+        ({"blocks": []}, "blocks"),
+    ):
+        with pytest.raises((rf.InputError, rf.UsageError), match=words):
+            rf.Monitor(net, **wrong)
+    with pytest.raises(rf.UsageError, match="sign"):
+        rf.Gate("cosine.mean", None, "==", 1.0)
+    assert len(rf.Monitor(net, gate=[rf.Gate("cosine.mean", 1, ">", 0.5), "cosine.mean_abs < 1"])._gates) == 2
+    with pytest.warns(RuntimeWarning, match="layer 9 of 3 blocks"):
+        rf.Monitor(net, gate="cosine.mean@9 > 0")
+
+
+def test_a_mask_function_that_fails_does_not_end_a_training():
+    net, x = Net(), torch.randn(1, 5, 4)
+    with rf.Monitor(net, every=1, file=None, mask=lambda args, kwargs: args[7]) as mon:
+        with pytest.warns(RuntimeWarning, match="IndexError"):
+            assert net(x) is not None
+    assert mon.records == []  # without its mask a pass has other numbers
+
+
+def test_nested_tensors_are_not_measured_and_end_nothing():
+    encoder = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval()
+    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    x = torch.randn(2, 5, 8)
+    expected = encoder(x, src_key_padding_mask=padding)
+    with torch.no_grad(), rf.Monitor(encoder, every=1, file=None) as mon:
+        with pytest.warns(RuntimeWarning, match="dense tensor|none of the blocks"):
+            encoder(x, src_key_padding_mask=padding)
+    assert expected.shape == (2, 5, 8) and mon.records == []
+
+
+def test_a_trace_is_not_measured():
+    net = Net()
+    with rf.Monitor(net, every=1, file=None) as mon:
+        torch.jit.trace(net, torch.randn(1, 5, 4), check_trace=False)
+    assert mon.records == []
 
 
 def test_shared_blocks_are_layers_of_their_own():

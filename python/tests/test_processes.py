@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -162,11 +163,55 @@ def test_a_process_forked_during_a_call_can_compute():
 
 
 def test_stubs_are_those_of_the_studies():
-    checked = subprocess.run([sys.executable, "-W", "ignore", ROOT / "python" / "tools" / "make_stubs.py", "--check"], capture_output=True, text=True)
+    tool = ROOT / "python" / "tools" / "make_stubs.py"
+    checked = subprocess.run([sys.executable, "-W", "ignore", tool, "--check"], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
 
 
-def test_every_public_name_is_explained():
-    for name in rf.__all__:
-        thing = getattr(rf, name)
-        assert name == "options" or (thing.__doc__ and len(thing.__doc__) > 15), name
+ENABLED = {
+    "not": "{}",
+    "before": "import faulthandler; faulthandler.enable(); {}",
+    "after": "{}; import faulthandler; faulthandler.enable()",
+}
+
+
+@pytest.mark.parametrize("when", ENABLED)
+def test_a_model_file_that_is_cut_is_an_error_whether_faulthandler_is_enabled_or_not(when, tmp_path):
+    shutil.copytree(DATA / "families" / "gpt2", tmp_path / "gpt2")
+    code = (
+        ENABLED[when].format("import rankfall as rf") + "\n"
+        "import os, sys\n"
+        "model = rf.load('gpt2')\n"
+        "model.forward(ids=[[1, 2, 3]])\n"
+        "os.truncate('gpt2/model.safetensors', 8192)\n"
+        "for call in (lambda: model.forward(ids=[[1, 2, 3]]), lambda: rf.measure(model, ids=[[1, 2, 3]])):\n"
+        "    try:\n"
+        "        call()\n"
+        "    except rf.InputError as error:\n"
+        "        print(error)\n"
+    )
+    done = python(code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.splitlines()
+    assert "changed while it was being read" in first and "8192" in first
+    assert "model.safetensors" in second
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("where", ["outside", "during"])
+def test_faulthandler_reports_other_faults_once(when, where, tmp_path):
+    fault = "lambda *told: print(memory[8000])"
+    measure = f"rf.measure('bert-mini@init', samples=8, tokens=64, progress={fault})"
+    call = f"({fault})()" if where == "outside" else measure
+    code = (
+        ENABLED[when].format("import rankfall as rf") + "\n"
+        "import numpy as np, os\n"
+        "np.ones(8192, dtype=np.uint8).tofile('bytes')\n"
+        "memory = np.memmap('bytes', dtype=np.uint8, mode='r')\n"
+        "rf.metrics(np.eye(3))\n"
+        "os.truncate('bytes', 0)\n" + call + "\n"
+    )
+    done = python(code, cwd=tmp_path)
+    assert done.returncode == -signal.SIGBUS
+    assert done.stderr.count("Fatal Python error: Bus error") == 1
+    assert 'File "<string>", line' in done.stderr

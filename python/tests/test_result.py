@@ -64,6 +64,9 @@ def test_files(result, tmp_path):
         result.save(tmp_path / "r.xlsx")
     with pytest.raises(rf.UsageError, match="ending"):
         result.report(tmp_path / "r.pdf")
+    for wrong in (None, 5, [5], {"a": 5}):
+        with pytest.raises(rf.InputError, match="expected rankfall.Result"):
+            rf.report(tmp_path / "r.html", wrong)
     with pytest.raises(rf.InputError):
         rf.read(tmp_path / "missing.json")
     (tmp_path / "half.json").write_text((tmp_path / "r.json").read_text()[:1000])

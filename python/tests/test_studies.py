@@ -111,6 +111,12 @@ def test_texts_and_arrays_in_memory(tmp_path):
     np.testing.assert_allclose(masked[name]["full"], shorter[name]["full"], rtol=1e-5)
 
 
+def open_and_closed():
+    file = open(os.devnull)
+    file.close()
+    return file
+
+
 def test_errors_name_arguments():
     with pytest.raises(TypeError, match="unexpected argument 'varients'; did you mean 'variants'"):
         rf.measure(*SMALL, varients="san")
@@ -129,8 +135,14 @@ def test_errors_name_arguments():
         rf.measure(*SMALL, text=["a text"])
     with pytest.raises(rf.InputError, match="expected True or False"):
         rf.measure(*SMALL, ablate="yes")
-    with pytest.raises(rf.UsageError, match="samples: Value many not in range"):
-        rf.measure(*SMALL, samples="many")
+    for samples, found in (("many", "'many', expected 1 to"), (0, "0, expected 1 to"), (1.5, "1.5, expected a whole number")):
+        with pytest.raises(rf.UsageError, match=f"samples: found {found}"):
+            rf.measure(*SMALL, samples=samples)
+    with pytest.raises(rf.UsageError, match="add tokenizer=DIR,"):
+        rf.measure(*SMALL, text=["a text"])
+    for wrong in ({"ids": [[]]}, {"progress": 5}, {"text": open_and_closed()}, {"ids": open_and_closed()}):
+        with pytest.raises(rf.InputError, match=next(iter(wrong))):
+            rf.measure(*SMALL, **wrong)
     with pytest.raises(rf.UsageError, match="one kind of input"):
         rf.measure(*SMALL, ids=[[1, 2]], hidden=np.zeros((2, 128)))
     with pytest.raises(rf.InputError, match="vocabulary|beyond"):
@@ -159,6 +171,17 @@ def test_progress_is_reported_and_its_exceptions_end_the_job():
     with pytest.raises(Enough):
         rf.measure("bert-mini@init", samples=8, tokens=128, progress=stop)
     assert len(rf.counts(2, 3)) > 0  # and the next call works
+
+
+def test_options_are_known():
+    with pytest.raises(AttributeError, match="has no progess; it has progress"):
+        rf.options.progess = False
+    try:
+        rf.options.progress = 5
+        with pytest.raises(rf.InputError, match="progress"):
+            rf.counts(2, 3)
+    finally:
+        rf.options.progress = None
 
 
 def test_models_may_be_objects():

@@ -62,14 +62,60 @@ bool patch(std::uintptr_t address) {
   return true;
 }
 
-extern "C" void on_bus_error(int signal, siginfo_t* info, void* /*context*/) {
-  const int saved = errno;
-  const bool by_kernel = info->si_code > 0;
-  if (!by_kernel || !patch(reinterpret_cast<std::uintptr_t>(info->si_addr))) {
-    std::signal(signal, SIG_DFL);
+// Whose turn it is where a fault does not lie in a mapped file: the handler that a MappedFilesGuard found. One of the
+// two.
+using Plain = void (*)(int);
+using WithInfo = void (*)(int, siginfo_t*, void*);
+std::atomic<Plain> next_plain{SIG_DFL};
+std::atomic<WithInfo> next_with_info{nullptr};
+
+void hand_over(int signal, siginfo_t* info, void* context) {
+  const WithInfo with_info = next_with_info.load();
+  const Plain plain = next_plain.load();
+  if (with_info) {
+    with_info(signal, info, context);
+  } else if (plain != SIG_DFL && plain != SIG_IGN) {
+    plain(signal);
+  } else {
     raise(signal);  // delivered when this handler returns
   }
+  // A handler that reports and then raises the signal again wants the process to end. Its previous handler, to which it
+  // has gone back, may be the one below: that would report once more.
+  sigset_t pending;
+  if (sigpending(&pending) == 0 && sigismember(&pending, signal) == 1) std::signal(signal, SIG_DFL);
+}
+
+extern "C" void on_bus_error(int signal, siginfo_t* info, void* context) {
+  const int saved = errno;
+  const bool by_kernel = info->si_code > 0;
+  if (!by_kernel || !patch(reinterpret_cast<std::uintptr_t>(info->si_addr))) hand_over(signal, info, context);
   errno = saved;
+}
+
+bool is_ours(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_bus_error;
+}
+
+void install() {
+  page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  struct sigaction ours {};
+  ours.sa_sigaction = on_bus_error;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;  // on the other stack, where a handler that comes next made one
+  sigemptyset(&ours.sa_mask);
+  sigaction(SIGBUS, &ours, nullptr);
+}
+
+// The guards that exist, and the action that the first of them replaced.
+struct Guards {
+  std::mutex mutex;
+  int count = 0;
+  bool replaced = false;
+  struct sigaction before {};
+};
+
+Guards& guards() {
+  static auto& all = *new Guards;  // guards may exist after main
+  return all;
 }
 
 std::string message(const GuardedRange& range) {
@@ -118,14 +164,35 @@ void unguard_range(GuardedRange* range) {
 }
 
 void guard_mapped_files() {
-  page_size = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   struct sigaction now {};
   if (sigaction(SIGBUS, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return;
-  struct sigaction ours {};
-  ours.sa_sigaction = on_bus_error;
-  ours.sa_flags = SA_SIGINFO;
-  sigemptyset(&ours.sa_mask);
-  sigaction(SIGBUS, &ours, nullptr);
+  install();
+}
+
+MappedFilesGuard::MappedFilesGuard() {
+  Guards& all = guards();
+  const std::lock_guard lock(all.mutex);
+  ++all.count;
+  struct sigaction now {};
+  if (sigaction(SIGBUS, nullptr, &now) != 0 || is_ours(now)) return;
+  const bool has_info = (now.sa_flags & SA_SIGINFO) != 0;
+  next_plain = has_info ? SIG_DFL : now.sa_handler;
+  next_with_info = has_info ? now.sa_sigaction : nullptr;
+  all.before = now;
+  all.replaced = true;
+  install();
+}
+
+MappedFilesGuard::~MappedFilesGuard() {
+  Guards& all = guards();
+  const std::lock_guard lock(all.mutex);
+  if (--all.count != 0 || !all.replaced) return;
+  all.replaced = false;
+  struct sigaction now {};
+  // Whoever has replaced our handler meanwhile, or gone back to what was there before, has decided for himself.
+  if (sigaction(SIGBUS, nullptr, &now) == 0 && is_ours(now)) sigaction(SIGBUS, &all.before, nullptr);
+  next_with_info = nullptr;
+  next_plain = SIG_DFL;
 }
 
 void check_mapped_files() {

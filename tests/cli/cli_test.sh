@@ -46,7 +46,10 @@ expect "nothing half-written" bash -c "[[ \$(ls '$dir' | grep -c r.json) -eq 1 ]
 
 check "unknown preset" 2 "no such preset" -- measure gpt9@init
 check "heads do not divide" 2 "7 heads do not divide the width 768" -- measure san:layers=2,heads=7,dim=768
-check "zero tokens" 2 "" -- measure "${small[@]:0:1}" --tokens 0
+check "zero tokens" 2 "--tokens: found 0, expected 1 to" -- measure "${small[@]:0:1}" --tokens 0
+check "no number" 2 "--tokens: found 'x', expected 1 to" -- measure "${small[@]:0:1}" --tokens x
+check "a fraction" 2 "--tokens: found 1.5, expected a whole number from 1 to" -- measure "${small[@]:0:1}" --tokens 1.5
+check "a share" 2 "--eps: found 2, expected 0 to 1" -- lowrank "${small[@]:0:1}" --eps 2
 check "too many tokens" 2 "positions for 512" -- measure bert-tiny@init --tokens 513 --samples 1
 check "negative samples" 2 "" -- measure bert-tiny@init --samples -1
 check "samples not a number" 2 "" -- measure bert-tiny@init --samples many

@@ -2,10 +2,15 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -126,6 +131,76 @@ TEST(MappedFileDeathTest, OtherBusErrorsAreNotHidden) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   guard_mapped_files();
   EXPECT_EXIT(std::raise(SIGBUS), testing::KilledBySignal(SIGBUS), "");
+}
+
+struct sigaction found_by_handler {};
+
+extern "C" {
+void another_handler(int /*signal*/) {}
+void reports_and_raises(int signal) {  // as Python's faulthandler does
+  ::sigaction(signal, &found_by_handler, nullptr);
+  const std::string_view text = "reported\n";
+  if (::write(STDERR_FILENO, text.data(), text.size()) > 0) std::raise(signal);
+}
+}
+
+struct sigaction bus_action() {
+  struct sigaction now {};
+  ::sigaction(SIGBUS, nullptr, &now);
+  return now;
+}
+
+TEST(MappedFilesGuard, PutsItselfBeforeAHandlerAndGivesItBack) {
+  struct sigaction before = bus_action(), other{};
+  other.sa_handler = another_handler;
+  ::sigaction(SIGBUS, &other, nullptr);
+  const TempDir dir;
+  const auto path = dir.file("f", std::string(5 * 4096, 'x'));
+  {
+    const MappedFilesGuard guard;
+    const auto file = MappedFile::open(path);
+    std::filesystem::resize_file(path, 4096);
+    {
+      const MappedFilesGuard nested;
+      EXPECT_EQ(file->bytes()[3 * 4096], std::byte{0});
+    }
+    EXPECT_EQ(file->bytes()[2 * 4096], std::byte{0});
+    EXPECT_THAT(input_error([&] { file->check(); }), HasSubstr("it had 20480 bytes and has 4096 now"));
+  }
+  EXPECT_EQ(bus_action().sa_handler, another_handler);
+  {
+    const MappedFilesGuard guard;
+    ::sigaction(SIGBUS, &other, nullptr);  // the process changes its mind
+  }
+  EXPECT_EQ(bus_action().sa_handler, another_handler);
+  ::sigaction(SIGBUS, &before, nullptr);
+}
+
+TEST(MappedFilesGuardDeathTest, OtherBusErrorsGoToTheHandlerThatWasThere) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const TempDir dir;
+  const auto path = dir.file("f", std::string(2 * 4096, 'x'));
+  const auto take_signal = [] {
+    guard_mapped_files();  // which that handler will go back to
+    struct sigaction other {};
+    other.sa_handler = reports_and_raises;
+    ::sigaction(SIGBUS, &other, &found_by_handler);
+  };
+  const auto fault = [&] {
+    take_signal();
+    const MappedFilesGuard guard;
+    const int file = ::open(path.c_str(), O_RDONLY);  // nobody told the guard of this one
+    const auto* bytes = static_cast<volatile char*>(::mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE, file, 0));
+    std::filesystem::resize_file(path, 0);
+    std::printf("%d", bytes[4096]);
+  };
+  EXPECT_EXIT(fault(), testing::KilledBySignal(SIGBUS), "^reported\n$");
+  const auto sent = [&] {
+    take_signal();
+    const MappedFilesGuard guard;
+    std::raise(SIGBUS);
+  };
+  EXPECT_EXIT(sent(), testing::KilledBySignal(SIGBUS), "^reported\n$");
 }
 
 TEST(MappedFile, PrefetchingChangesNothing) {
