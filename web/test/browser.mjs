@@ -486,17 +486,25 @@ describe("the page", { skip: executablePath === undefined ? "no browser" : false
     const file = join(directory, "big.html");
     await writeFile(file, await makePage(bigPage()));
     assert.ok((await stat(file)).size < 10e6);
-    const started = Date.now();
-    const { page, complaints } = await open(file);
+    // Beside a small page in the same run: other work may share the cores.
+    const firstChart = async (of) => {
+      const started = Date.now();
+      const opened = await open(of);
+      await waitForDrawn(opened.page, opened.page.locator(".figure").first(), (drawn) => drawn > 1000, "nothing drawn");
+      return { ...opened, milliseconds: Date.now() - started };
+    };
+    const small = await firstChart(sample);
+    await small.page.close();
+    const { page, complaints, milliseconds } = await firstChart(file);
     const figure = page.locator(".figure").first();
-    await waitForDrawn(page, figure, (drawn) => drawn > 1000, "nothing drawn");
-    assert.ok(Date.now() - started < 3000, `first chart after ${Date.now() - started} ms`);
+    assert.ok(milliseconds < 6 * small.milliseconds, `first chart after ${milliseconds} ms, ${small.milliseconds} of a small page`);
     assert.equal(await figure.locator("canvas").count(), 1);
     const before = await figure.evaluate(drawnIn);
     const clicked = Date.now();
     await figure.locator(".legend button").first().click();
     await waitForDrawn(page, figure, (drawn) => drawn !== before, "hiding changed nothing");
-    assert.ok(Date.now() - clicked < 2000, `toggled in ${Date.now() - clicked} ms`);
+    const toggled = Date.now() - clicked;
+    assert.ok(toggled < 4 * small.milliseconds, `toggled in ${toggled} ms, a small page opens in ${small.milliseconds}`);
     assert.deepEqual(complaints, []);
     await page.close();
   });

@@ -108,6 +108,7 @@ std::string decay_words(const Decay& decay, std::span<const double> curve) {
     case Status::kNoCollapse:
       return fmt::format("no collapse: retains {:.0f} % of its residual ({})", 100 * std::pow(10, last - first), way);
     case Status::kIrregular:
+      if (decay.r2 > 0.95) return fmt::format("slow decay: {}; the fall is too small to tell its law", way);
       return fmt::format("irregular decay: {}; no exponential fits (R² {:.2f})", way, decay.r2);
     default:
       return fmt::format("{}; too few layers to name a law (five states are needed)",

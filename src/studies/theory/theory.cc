@@ -201,7 +201,7 @@ Result theory(std::span<const std::string> models, const TheoryOptions& options)
   Result result = run_study(theory_study(own, own.seed), models, {own.input, own.seed, {}, own.depth});
   if (!own.compare) return result;
   own.progress = part_of(options.progress, 1, 2, "measurement");
-  add(result.manifest, "seeds", std::int64_t{own.n_seeds});
+  add(result.manifest, "compared_seeds", std::int64_t{own.n_seeds});
   add_comparison(models, own, result);
   return result;
 }

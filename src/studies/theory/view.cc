@@ -128,7 +128,7 @@ Sentences refusals_of(const Result& result) {
   Sentences out;
   for (const Row& row : result.rows) {
     if (row.metric != "theory" || row.status != Status::kNotCarried) continue;
-    out.list.push_back({row.model + " " + row.variant, Tone::kWarning, fmt::to_string(row.verdict)});
+    out.list.push_back({row.variant, Tone::kWarning, fmt::format("{}: {}", row.model, row.verdict)});
   }
   return out;
 }
@@ -233,8 +233,7 @@ View theory_view(const Result& result, const ViewOptions& options) {
     view.figures.push_back(std::move(figure));
   }
   if (!others.empty()) {
-    view.notes.push_back(fmt::format("Showing {} of {}. The others: --metrics, and --format csv or json.", n_shown,
-                                     counted(n_shown + others.size(), "metric")));
+    view.notes.push_back(fmt::format("Showing {} of {}.", n_shown, counted(n_shown + others.size(), "metric")));
   }
   return view;
 }
