@@ -59,12 +59,13 @@ TEST(Theory, PredictsWhatIsMeasured) {
     options.input.n_tokens = 8;
     const Result result = theory_of(model, options);
     for (const Row& row : result.rows) {
-      if (row.metric != "deviations.cosine.mean" && row.metric != "deviations.log10_relative_residual.frobenius") continue;
+      if (row.metric != "deviations.cosine.mean" && row.metric != "deviations.log10_relative_residual.frobenius")
+        continue;
       // Pure attention triples the logarithm of every error with each layer.
       const bool deep = row.variant == "san" && *row.layer > 2;
       if (row.layer == 0 || deep) continue;
-      EXPECT_LE(std::abs(row.mean.value_or(0)), 3) << model << " " << row.variant << " " << *row.layer << " "
-                                                   << row.metric;
+      EXPECT_LE(std::abs(row.mean.value_or(0)), 3)
+          << model << " " << row.variant << " " << *row.layer << " " << row.metric;
       ++n_compared;
     }
   }
