@@ -57,7 +57,7 @@ void bind_theory(CLI::App& sub) {
       "  rankfall theory bert-base@init\n"
       "  rankfall theory bert-mini@init --compare --seeds 5\n"
       "  rankfall theory san:layers=48,heads=8,dim=512 --variant san --plot\n"
-      "  rankfall theory path/to/gpt2 --text text.txt --compare --variant full --metrics cosine.mean\n"
+      "  rankfall theory path/to/bert-base-uncased --text text.txt --compare --variant full\n"
       "  rankfall theory gpt2@init --variant full --fail-if 'full:cosine.mean@last>0.6'");
   add_model_option(sub, command->study);
   add_variant_options(sub, command->study.variants);

@@ -112,7 +112,7 @@ constexpr std::array kPredictedList = {
     MetricMember{"rank.numerical", "numerical rank", "numerical rank"},
     MetricMember{"singular.min", "smallest singular value", "smallest singular value"},
 };
-constexpr MetricMembers kPredicted = {"METRIC", kPredictedList};
+constexpr MetricMembers kPredicted = {"PREDICTED", kPredictedList};
 constexpr std::array kPredictedLogList = {
     MetricMember{"log10_relative_residual.composite", "log10 of the relative residual",
                  "log10 of the relative residual, composite norm"},
@@ -128,7 +128,7 @@ constexpr std::array kPredictedLogList = {
     MetricMember{"log10_residual.frobenius", "log10 of the residual (Frobenius norm)",
                  "log10 of the residual, Frobenius norm"},
 };
-constexpr MetricMembers kPredictedLog = {"LOG10_METRIC", kPredictedLogList};
+constexpr MetricMembers kPredictedLog = {"LOG10_PREDICTED", kPredictedLogList};
 
 constexpr MetricMembers kNone = {};
 constexpr std::array kPlaceholders = {kNorms,  kBounds,    kMatrices,  kWeights,     kCompared,

@@ -15,7 +15,7 @@ says_nothing_of() { expect "no '$1'" bash -c '! grep -qE -- "$1" "$2"' - "$1" "$
 # Commands.
 check "no command" 0 --
 expect "lists commands in groups" grep -qx 'Theory' "$dir/out"
-expect "with an example" grep -q '^  Example: rankfall bounds ' "$dir/out"
+expect "with an example" grep -q '^  Example: rankfall theory ' "$dir/out"
 check "a mistyped command" 2 "unknown command 'mesure'; did you mean 'measure'\?" -- mesure X
 check "a strange command" 2 "unknown command 'frobnicate'$" -- frobnicate
 check "help" 0 -- help
@@ -79,7 +79,7 @@ expect "are plain ASCII" bash -c '! LC_ALL=C grep -q "[^ -~]" "$1"' - "$dir/out"
 fits "the plain list"
 check "metrics of a group" 0 -- metrics COSINE
 expect "has its members" grep -q '^  cosine.mean_abs ' "$dir/out"
-expect "and no others" bash -c '! grep -q rank.stable "$1"' - "$dir/out"
+expect "and no others" bash -c '! grep -q "^  rank.stable" "$1"' - "$dir/out"
 expect "no letters of others" bash -c '! grep -qE "^  (P |W, D|n, d)" "$1"' - "$dir/out"
 check "one metric" 0 -- metrics growth_factor
 expect "letters that occur" grep -qE '^  res X +the residual' "$dir/out"

@@ -21,15 +21,23 @@ unknown() {
   find "$1" -type f | grep -vE '/(config|training|history)\.json$|/(model|task|state)\.safetensors$' || true
 }
 
+# until_there DIR PID: waits until a training has made its directory, most of which is starting, or has ended.
+until_there() {
+  while [[ ! -d $1 ]] && kill -0 "$2" 2> /dev/null; do sleep 0.01; done
+}
+
+"$rankfall" train sort -o "$dir/whole" "${whole[@]}" > /dev/null &
+until_there "$dir/whole" $!
 begin=$EPOCHREALTIME
-"$rankfall" train sort -o "$dir/whole" "${whole[@]}" > /dev/null
+wait $!
 seconds=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { print b - a }')
 [[ $(epochs "$dir/whole") == 8 ]] || fail "a whole training has 8 epochs"
 
 hits=0
 done_before=0
-for share in 0.3 0.5 0.4 0.6 0.35 0.45; do # of what a whole training takes, most of which is starting
+for share in 0.1 0.4 0.2 0.5 0.3 0.45; do # of what a whole training takes once it has begun
   "$rankfall" train sort -o "$dir/killed" --resume "${whole[@]}" > /dev/null &
+  until_there "$dir/killed" $!
   sleep "$(awk -v s="$seconds" -v share="$share" 'BEGIN { print s * share }')"
   if kill -9 $! 2> /dev/null; then hits=$((hits + 1)); fi
   wait $! 2> /dev/null || true
