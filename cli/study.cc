@@ -81,4 +81,14 @@ void run_study(const StudyOptions& study, const StudyCommand& command) {
   if (command.check) command.check(result);
 }
 
+Progress first_half(const Progress& progress) {
+  if (!progress) return {};
+  return [progress](double done, double total, std::string_view what) { progress(done, 2 * total, what); };
+}
+
+Progress second_half(const Progress& progress) {
+  if (!progress) return {};
+  return [progress](double done, double total, std::string_view what) { progress(total + done, 2 * total, what); };
+}
+
 }  // namespace rankfall::cli

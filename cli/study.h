@@ -48,6 +48,10 @@ struct StudyCommand {
   std::function<void(const Result& result)> check = {};  // throws Error(kClaim)
 };
 
+// Progress of the halves of a job of two parts.
+Progress first_half(const Progress& progress);
+Progress second_half(const Progress& progress);
+
 // Refuses conditions that the result cannot decide; runs the study with a progress line; writes the result; then throws
 // Error(kClaim) if a condition holds, or what `check` throws.
 void run_study(const StudyOptions& study, const StudyCommand& command);

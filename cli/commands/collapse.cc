@@ -3,6 +3,7 @@
 
 #include "cli/study.h"
 #include "cli/usage_errors.h"
+#include "studies/theory/predictions.h"
 #include <rankfall/collapse.h>
 
 namespace rankfall::cli {
@@ -14,6 +15,7 @@ struct CollapseCommand {
   Index depth = 0;
   bool no_floats = false;
   std::string mean = "log";
+  bool theory = false;
 };
 
 void run(CollapseCommand& command) {
@@ -22,12 +24,20 @@ void run(CollapseCommand& command) {
   if (command.depth > 0) options.depth = command.depth;
   options.floats = !command.no_floats;
   options.arithmetic = command.mean == "arithmetic";
-  StudyCommand study{"collapse", options.variants, {{"log10_mean_", options.arithmetic, "--mean arithmetic"}}};
+  StudyCommand study{
+      "collapse",
+      options.variants,
+      {{"log10_mean_", options.arithmetic, "--mean arithmetic"}, {"predicted.", command.theory, "--theory"}}};
   study.table.metrics = {options.arithmetic ? "log10_mean_relative_residual.composite"
                                             : "log10_relative_residual.composite"};
   study.run = [&](const Progress& progress) {
-    options.progress = progress;
-    return collapse(command.study.models, options);
+    options.progress = command.theory ? first_half(progress) : progress;
+    Result result = collapse(command.study.models, options);
+    if (command.theory) {
+      add_predictions({command.study.models, options.variants, options.depth, options.seed, options.input},
+                      second_half(progress), result);
+    }
+    return result;
   };
   run_study(command.study, study);
 }
@@ -57,6 +67,7 @@ void bind_collapse(CLI::App& sub) {
          "mean over samples: of the logarithms (log), or the logarithm of the arithmetic mean, as measure has it")
       ->check(one_of({"log", "arithmetic"}))
       ->capture_default_str();
+  sub.add_flag("--theory", command->theory, "also predict each curve from the description of the network (see theory)");
   sub.add_flag("--no-floats", command->no_floats, "skip the float32 and float64 runs (about a third faster)");
   sub.add_option("--error-draws", command->options.error_draws,
                  "number of perturbed runs that estimate the rounding error of each value (log10_error)")

@@ -8,6 +8,7 @@
 #include "cli/study.h"
 #include "cli/usage_errors.h"
 #include "studies/published/published.h"
+#include "studies/theory/predictions.h"
 #include <rankfall/error.h>
 #include <rankfall/measure.h>
 #include <rankfall/model.h>
@@ -20,6 +21,7 @@ struct MeasureCommand {
   MeasureOptions options;
   std::string residual = "mean";
   std::string mean = "arithmetic";
+  bool theory = false;
   bool compare = false;
   bool ablate = false;
 };
@@ -40,9 +42,10 @@ std::vector<std::string> shown_metrics(const std::vector<std::string>& asked) {
 }
 
 // Metrics that are measured only on request.
-std::vector<MetricView> views_of(const MeasureOptions& options, bool compare) {
+std::vector<MetricView> views_of(const MeasureOptions& options, bool compare, bool theory) {
   const std::vector<std::string> asked = shown_metrics(options.metrics);
   std::vector<MetricView> views = {{"published.", compare, "--compare-published"},
+                                   {"predicted.", theory, "--theory"},
                                    {"geometric_", options.geometric, "--mean log"},
                                    {"interval_", options.intervals, "--interval"}};
   for (const MetricName& metric : metric_names()) {
@@ -80,7 +83,7 @@ void run(MeasureCommand& command) {
   options.variants = command.ablate ? ablated_variants(command) : chosen_variants(command.study.variants);
   options.geometric = command.mean == "log";
 
-  StudyCommand study{"measure", options.variants, views_of(options, command.compare)};
+  StudyCommand study{"measure", options.variants, views_of(options, command.compare, command.theory)};
   study.table.metrics = shown_metrics(options.metrics);
   if (command.residual == "minimiser") {  // of the others csv and json have more
     study.table.metrics = {"relative_residual.composite", "relative_minimal_residual.composite",
@@ -95,7 +98,12 @@ void run(MeasureCommand& command) {
       for_option("--compare-published", [&] { check_comparable(command.study.models, options); });
     }
     options.progress = progress;
+    if (command.theory) options.progress = first_half(progress);
     Result result = measure(command.study.models, options);
+    if (command.theory) {
+      add_predictions({command.study.models, options.variants, {}, options.seed, options.input}, second_half(progress),
+                      result);
+    }
     if (!command.compare) return result;
     agreement = compare_with_published(result);
     result.rows.insert(result.rows.end(), agreement.rows.begin(), agreement.rows.end());
@@ -134,6 +142,7 @@ void bind_measure(CLI::App& sub) {
   sub.add_option("--seeds", command->options.n_seeds, "repeat with N seeds, from --seed on")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
+  sub.add_flag("--theory", command->theory, "also predict each curve from the description of the network (see theory)");
   sub.add_flag("--ablate", command->ablate,
                "measure the full model, without each of its parts alone, and without all: what prevents collapse?");
   sub.add_option("--mean", command->mean,

@@ -5,6 +5,7 @@
 
 #include "cli/study.h"
 #include "cli/usage_errors.h"
+#include <rankfall/error.h>
 #include <rankfall/measure.h>
 #include <rankfall/theory.h>
 
@@ -16,6 +17,7 @@ struct TheoryCommand {
   TheoryOptions options;
   Index depth = 0;
   std::string method = "auto";
+  std::string at;
 };
 
 void run(TheoryCommand& command) {
@@ -24,6 +26,13 @@ void run(TheoryCommand& command) {
   if (command.depth > 0) options.depth = command.depth;
   options.method = command.method == "sampled" ? TheoryMethod::kSampled : TheoryMethod::kAuto;
   if (options.n_seeds > 1) options.compare = true;
+  if (command.at == "last") {
+    options.at = -1;
+  } else if (!command.at.empty()) {
+    const std::vector<Index> layers = parse_indices("--at", command.at);
+    if (layers.size() != 1) throw Error(ErrorKind::kUsage, "--at: expected one layer, or last");
+    options.at = layers.front();
+  }
   StudyCommand study{"theory",
                      options.variants,
                      {{"measured.", options.compare, "--compare"}, {"deviations.", options.n_seeds > 1, "--seeds N"}}};
@@ -58,6 +67,7 @@ void bind_theory(CLI::App& sub) {
       "  rankfall theory bert-mini@init --compare --seeds 5\n"
       "  rankfall theory san:layers=48,heads=8,dim=512 --variant san --plot\n"
       "  rankfall theory path/to/bert-base-uncased --text text.txt --compare --variant full\n"
+      "  rankfall theory 'san:layers=64,heads=8,dim=512,qk_std={0.01..0.2*1.5},branch={0..1/5}'\n"
       "  rankfall theory gpt2@init --variant full --fail-if 'full:cosine.mean@last>0.6'");
   add_model_option(sub, command->study);
   add_variant_options(sub, command->study.variants);
@@ -70,6 +80,8 @@ void bind_theory(CLI::App& sub) {
       ->delimiter(',')
       ->allow_extra_args(false);
   sub.add_option("--depth", command->depth, "number of blocks")->check(CLI::Range(1, 10'000));
+  sub.add_option("--at", command->at,
+                 "only this layer: a number, from the end if negative, or last (the default of a grid)");
   sub.add_option("--method", command->method,
                  "auto: closed forms where logits are small, drawn queries and keys elsewhere; sampled: always drawn")
       ->check(one_of({"auto", "sampled"}))

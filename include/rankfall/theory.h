@@ -28,6 +28,8 @@ struct TheoryOptions {
   std::vector<std::string> metrics;
   // Another number of blocks.
   std::optional<Index> depth;
+  // Only rows of this state, from the end if negative (-1: the last); absent: of all.
+  std::optional<Index> at;
   TheoryMethod method = TheoryMethod::kAuto;
   // Drawn heads for each attention, at least, over all chains.
   Index draws = 256;
@@ -45,6 +47,10 @@ struct TheoryOptions {
 // What a network does to its tokens in expectation over its random initialisation, from its description alone: the
 // limit of infinite width (docs/prediction.md has the formulas, and where the limit fails). Weights of a checkpoint are
 // not read: theory is about the same network at random initialisation.
+//
+// A model's text may be a grid, "san:layers={4,8},heads=2,dim={64..512*2}": it stands for a model of each point, of
+// which only the last state has rows, unless `at` says otherwise; without `variants` only the full network is taken. A
+// grid of more than 20,000 points is refused.
 //
 // Rows have the names that `measure` and `collapse` give to the measured values, by model, variant and layer, and kind
 // "closed" or "sampled". What theory does not carry has a row `theory` with status kNotCarried and its reason.

@@ -145,7 +145,7 @@ void add_maps(const Sweep& sweep, const std::vector<LastLayer>& layers, const Me
       if (whole) {
         std::optional<double> shown = found->second.value;
         if (!metric.is_log10()) shown = shown && *shown > 0 ? std::optional(std::log10(*shown)) : std::nullopt;
-        heat.values.push_back({static_cast<Index>(values[0]), static_cast<Index>(values[1]), shown});
+        heat.values.push_back({values[0], values[1], shown});
         continue;
       }
       curves.points.push_back(found->second);

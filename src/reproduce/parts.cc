@@ -12,6 +12,7 @@
 #include "reproduce/file_identity.h"
 #include "studies/effectiveness/effectiveness.h"
 #include "studies/published/published.h"
+#include "studies/theory/predictions.h"
 #include <rankfall/audit.h>
 #include <rankfall/bounds.h>
 #include <rankfall/collapse.h>
@@ -156,7 +157,9 @@ class Maker {
                         seeds_words()),
             70, 700);
     part.compute = [this](const Progress& progress) {
-      Result result = measure(kPresets, measure_options(true, 32, progress));
+      const MeasureOptions measured = measure_options(true, 32, progress);
+      Result result = measure(kPresets, measured);
+      add_predictions({kPresets, measured.variants, {}, measured.seed, measured.input}, {}, result);
       const Agreement compared = compare_with_published(result);
       result.rows.insert(result.rows.end(), compared.rows.begin(), compared.rows.end());
       return result;
@@ -171,7 +174,10 @@ class Maker {
                     scale_.labelled_samples, seeds_words()),
         20, 700);
     part.compute = [this](const Progress& progress) {
-      return measure(kPresets, measure_options(false, scale_.labelled_samples, progress));
+      const MeasureOptions measured = measure_options(false, scale_.labelled_samples, progress);
+      Result result = measure(kPresets, measured);
+      add_predictions({kPresets, measured.variants, {}, measured.seed, measured.input}, {}, result);
+      return result;
     };
   }
 
@@ -189,7 +195,9 @@ class Maker {
       collapse_options.each_sample = false;
       collapse_options.input = zipf(scale_.exact_samples);
       collapse_options.progress = progress;
-      return collapse(kPresets, collapse_options);
+      Result result = collapse(kPresets, collapse_options);
+      add_predictions({kPresets, collapse_options.variants, {}, options_.seed, collapse_options.input}, {}, result);
+      return result;
     };
   }
 

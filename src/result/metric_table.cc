@@ -408,7 +408,11 @@ const std::vector<MetricGroup>& metric_groups() {
        }},
       {"theory",
        {
-           {"theory", "why theory does not carry a network", "", kText, "theory"},
+           {"theory", "why theory does not carry a network", "", kText, "theory measure collapse"},
+           {"predicted.*", "predicted *", "expectation over random weights of the *", kPositive, "measure@layer", "",
+            kPredicted},
+           {"predicted.*", "predicted *", "expectation over random weights of the *", kLog10, "collapse@layer", "",
+            kPredictedLog},
            {"standard_error.*", "standard error of the predicted *", "deviation over chains / √chains of the *",
             kPositive, "theory@layer", "", kPredicted},
            {"standard_error.*", "standard error of the predicted *", "deviation over chains / √chains of the *",

@@ -152,7 +152,8 @@ std::vector<Figure> head_maps(const Rows& rows) {
       heat.share = text.is_share();
       heat.logarithms = text.is_log10();
       if (!text.formula.empty()) heat.about = fmt::format("{}: {}", metric, text.formula);
-      for (const Row* row : of_metric) heat.values.push_back({*row->layer, *row->head, finite(row->mean)});
+      for (const Row* row : of_metric)
+        heat.values.push_back({static_cast<double>(*row->layer), static_cast<double>(*row->head), finite(row->mean)});
       figure.nodes.emplace_back(std::move(heat));
     }
     figures.push_back(std::move(figure));
@@ -224,7 +225,7 @@ Fate fate_of(const LayerCurves& of, const std::string& variant) {
   Fate fate;
   std::optional<double> low_since;
   for (const Point& point : of.curves.points) {
-    if (point.series != variant || !point.value || point.source == "published") continue;
+    if (point.series != variant || !point.value || is_beside(point)) continue;
     if (fate.n_points++ == 0) {
       fate.first = *point.value;
       fate.first_layer = point.x;
@@ -305,7 +306,7 @@ std::pair<Tone, std::string> fate_sentence(const std::vector<const Point*>& curv
 Sentence finding(const LayerCurves& of, const std::string& variant, std::string_view precision) {
   std::vector<const Point*> curve;
   for (const Point& point : of.curves.points) {
-    if (point.series == variant && point.value && point.source != "published") curve.push_back(&point);
+    if (point.series == variant && point.value && !is_beside(point)) curve.push_back(&point);
   }
   const auto [tone, text] = fate_sentence(curve, fate_of(of, variant), precision);
   return {variant, tone, text};

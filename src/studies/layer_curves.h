@@ -27,6 +27,9 @@ std::string mean_of_points(const LayerCurves& of);
 // Whether a metric is about another one that it stands beside: published.value, predicted.cosine.mean ...
 bool stands_beside(std::string_view metric);
 
+// A point of a published or predicted curve, which is not about the result's own values.
+inline bool is_beside(const Point& point) { return point.source == "published" || point.source == "predicted"; }
+
 // In the order in which models and metrics first appear. Rows that are no layer rows are left out.
 std::vector<LayerCurves> layer_curves(const Rows& rows);
 

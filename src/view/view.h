@@ -129,10 +129,10 @@ struct Table {
   bool only_page = false;  // of what a terminal says otherwise
 };
 
-// Values by two indices.
+// Values by two numbers, each value of which is a place.
 struct Heat {
   struct Value {
-    Index x = 0, y = 0;
+    double x = 0, y = 0;
     std::optional<double> value;
   };
   std::string title, about;

@@ -95,7 +95,7 @@ Json bar_spec(const BarChart& chart);
 
 struct HeatChart {
   ChartAxis x, y;
-  std::vector<Index> columns, lines;  // all places of x and of y, in order
+  std::vector<double> columns, lines;  // all places of x and of y, in order
   std::string value, value_title;
   bool diverging = false;    // about zero
   double low = 0, high = 1;  // the values of the first and the last colour

@@ -53,7 +53,7 @@ Panel panel_of(const Heat& heat, const SharedColours& colours) {
                         {"value", words, ColumnKind::kNumber}};
   HeatChart chart;
   for (const Heat::Value& one : heat.values) {
-    panel.data.rows.push_back({static_cast<double>(one.x), static_cast<double>(one.y), page_cell(one.value)});
+    panel.data.rows.push_back({one.x, one.y, page_cell(one.value)});
   }
   const bool any = colours.low <= colours.high;
   const double largest = any ? std::max(std::abs(colours.low), std::abs(colours.high)) : 0;
@@ -80,7 +80,7 @@ Panel panel_of(const Heat& heat, const SharedColours& colours) {
   chart.value_title = words;
   chart.tooltip = {{heat.x, true}, {heat.y, true}, {"value", true}};
   // Places without a value stay, blank: a map keeps its shape.
-  std::set<Index> columns, lines;
+  std::set<double> columns, lines;
   for (const Heat::Value& one : heat.values) {
     columns.insert(one.x);
     lines.insert(one.y);

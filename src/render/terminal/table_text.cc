@@ -378,8 +378,8 @@ void draw(const Table& table, Screen& screen) {
 void draw(const Heat& heat, Screen& screen) {
   if (heat.only_drawn) return;
   constexpr std::size_t kMost = 200;  // more lines or columns say nothing
-  std::set<Index> xs, ys;
-  std::map<std::pair<Index, Index>, std::optional<double>> values;
+  std::set<double> xs, ys;
+  std::map<std::pair<double, double>, std::optional<double>> values;
   for (const Heat::Value& value : heat.values) {
     if (xs.size() < kMost) xs.insert(value.x);
     if (ys.size() < kMost) ys.insert(value.y);
@@ -388,12 +388,13 @@ void draw(const Heat& heat, Screen& screen) {
   Table table;
   table.title = heat.title;
   table.about = heat.about;
-  table.columns.push_back({heat.x, Kind::kCount});
-  for (const Index y : ys) table.columns.push_back({fmt::format("{}", y), Kind::kNumber, heat.y, 2});
-  for (const Index x : xs) {
+  const bool whole = std::ranges::all_of(xs, [](double x) { return x == std::floor(x); });
+  table.columns.push_back({heat.x, whole ? Kind::kCount : Kind::kNumber});
+  for (const double y : ys) table.columns.push_back({fmt::format("{}", y), Kind::kNumber, heat.y, 2});
+  for (const double x : xs) {
     auto& row = table.rows.emplace_back();
-    row.emplace_back(Number(static_cast<double>(x)));
-    for (const Index y : ys) row.emplace_back(Number(values[{x, y}]));
+    row.emplace_back(Number(x));
+    for (const double y : ys) row.emplace_back(Number(values[{x, y}]));
   }
   draw(table, screen);
 }

@@ -11,6 +11,7 @@
 #include "result/summary.h"
 #include "studies/layer_curves.h"
 #include "studies/measure/answers.h"
+#include "studies/theory/beside_view.h"
 #include "studies/views.h"
 #include "view/number_text.h"
 #include <rankfall/metric_info.h>
@@ -129,6 +130,7 @@ Figure residual_figure(const Result& result, const std::string& metric) {
     curves.deep = deep;  // one view for all models, or they cannot be compared
     curves.sources = {"exact", "float32", "float64"};
     curves.source_title = "arithmetic";
+    add_predicted(result, model.model, metric, "exact", curves);
     figure.nodes.emplace_back(std::move(curves));
     if (Sentences found = laws(model.rows, metric, figure.series); !found.list.empty()) {
       figure.nodes.emplace_back(std::move(found));
@@ -279,6 +281,9 @@ View collapse_view(const Result& result, const ViewOptions& options) {
   if (compared.size() > 1) view.figures.push_back(model_comparison(compared));
   const std::size_t first = view.figures.size();
   for (const std::string& metric : metrics) view.figures.push_back(residual_figure(result, metric));
+  if (!compared.empty()) {
+    if (auto beside = beside_figure(result, compared)) view.figures.push_back(std::move(*beside));
+  }
   Figure exponents = exponent_figure(result, view.figures[first]);
   view.figures.push_back(std::move(exponents));
   constexpr std::size_t kMostModels = 3;

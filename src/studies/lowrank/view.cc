@@ -320,7 +320,9 @@ Figure rank_figure(const std::vector<RowGroup>& groups) {
     std::map<std::string, Heat> maps;
     for (const Row* row : with_metric(group.rows, "attention.rank.numerical")) {
       lower = lower || row->status == Status::kAtLeast;
-      if (row->layer && row->head) maps[row->kind].values.push_back({*row->layer, *row->head, finite(row->mean)});
+      if (row->layer && row->head)
+        maps[row->kind].values.push_back(
+            {static_cast<double>(*row->layer), static_cast<double>(*row->head), finite(row->mean)});
     }
     for (auto& [eps, heat] : maps) {
       heat.title = titled(group, shortened(eps));

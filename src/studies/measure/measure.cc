@@ -25,7 +25,7 @@ namespace rankfall {
 namespace {
 
 // Statistics of one (layer, head, metric) cell; the order of cells is the order of rows.
-struct Cell {
+struct MeasureCell {
   Index layer = 0;
   std::optional<Index> head;
   std::size_t metric = 0;
@@ -57,12 +57,12 @@ std::set<Index> blocks_with_equal_rows(const Network& network) {
 }
 
 // All cells of a network, empty: states first, then blocks with their heads.
-std::vector<Cell> make_cells(const Network& network, std::span<const std::size_t> chosen) {
+std::vector<MeasureCell> make_cells(const Network& network, std::span<const std::size_t> chosen) {
   const auto floor_by = [](std::size_t metric) {
     const char* name = all_metrics()[metric].floor_by;
     return name ? std::string_view(name) : std::string_view();
   };
-  std::vector<Cell> cells;
+  std::vector<MeasureCell> cells;
   for (Index state = 0; state <= network.sizes.n_blocks; ++state) {
     for (const std::size_t metric : chosen) {
       if (!is_per_head(all_metrics()[metric])) cells.push_back({state, std::nullopt, metric, floor_by(metric), {}, {}});
@@ -82,8 +82,9 @@ std::vector<Cell> make_cells(const Network& network, std::span<const std::size_t
 
 // Runs one variant; a cell's statistics are over the samples, added in their order.
 template <class T>
-std::vector<Cell> measure_network(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
-                                  std::span<const std::size_t> chosen, const Extras& extras, const Progress& progress) {
+std::vector<MeasureCell> measure_network(const Network& network, const WeightSource& weights,
+                                         std::span<const Sample> samples, std::span<const std::size_t> chosen,
+                                         const Extras& extras, const Progress& progress) {
   std::vector<std::unique_ptr<MeasureObserver<T>>> observers;
   std::vector<Observer<T>*> pointers;
   const bool pools =
@@ -97,8 +98,8 @@ std::vector<Cell> measure_network(const Network& network, const WeightSource& we
     pointers.push_back(observers.back().get());
   }
   forward<T>(network, weights, samples, pointers, {.progress = progress});
-  std::vector<Cell> cells = make_cells(network, chosen);
-  for (Cell& cell : cells) {
+  std::vector<MeasureCell> cells = make_cells(network, chosen);
+  for (MeasureCell& cell : cells) {
     const std::string_view name = all_metrics()[cell.metric].name;
     const bool keeps = extras.has_geometric(name) || extras.has_interval(name);
     for (const auto& observer : observers) {
@@ -120,16 +121,16 @@ double floor_of(Precision precision) {
 // Means of metrics of states, by layer and name.
 using StateMeans = std::map<std::pair<Index, std::string_view>, std::optional<double>>;
 
-StateMeans state_means(std::span<const Cell> cells) {
+StateMeans state_means(std::span<const MeasureCell> cells) {
   StateMeans means;
-  for (const Cell& cell : cells) {
+  for (const MeasureCell& cell : cells) {
     if (!cell.head) means[{cell.layer, all_metrics()[cell.metric].name}] = cell.statistics.mean();
   }
   return means;
 }
 
 // Whether a cell's value is rounding alone, an exact zero, or neither.
-Status cell_status(const StateMeans& means, const Cell& cell, double floor) {
+Status cell_status(const StateMeans& means, const MeasureCell& cell, double floor) {
   constexpr std::string_view kAlwaysMeasured = "relative_residual.composite";
   if (cell.floor_by.empty()) return Status::kNone;
   auto found = means.find({cell.layer, cell.floor_by});
@@ -142,11 +143,11 @@ Status cell_status(const StateMeans& means, const Cell& cell, double floor) {
   return cell.statistics.mean() == 0 ? Status::kExactlyZero : Status::kNone;
 }
 
-std::vector<Row> make_rows(std::span<const Cell> cells, double floor, const char* kind) {
+std::vector<Row> make_rows(std::span<const MeasureCell> cells, double floor, const char* kind) {
   std::vector<Row> rows;
   rows.reserve(cells.size());
   const StateMeans means = state_means(cells);
-  for (const Cell& cell : cells) {
+  for (const MeasureCell& cell : cells) {
     Row row{.layer = cell.layer, .head = cell.head, .metric = all_metrics()[cell.metric].name, .kind = kind};
     set(row, cell.statistics);
     const Status status = cell_status(means, cell, floor);
@@ -231,7 +232,7 @@ BootstrapInterval bootstrap_interval(std::span<const std::vector<double>> of_see
 }
 
 // Rows beyond means and deviations, after all others; `rows` are those of the cells.
-std::vector<Row> extra_rows(std::span<const Cell> cells, std::span<const Row> rows, const Extras& extras,
+std::vector<Row> extra_rows(std::span<const MeasureCell> cells, std::span<const Row> rows, const Extras& extras,
                             std::uint64_t seed) {
   const RandomKey key = random_key(seed, "bootstrap over samples");
   std::vector<Row> out;
@@ -256,9 +257,9 @@ std::vector<Row> extra_rows(std::span<const Cell> cells, std::span<const Row> ro
 // The samples' values of each seed and cell, of one model and variant; empty where no interval is asked for.
 using ValuesOfSeeds = std::vector<std::vector<std::vector<double>>>;
 
-std::vector<std::vector<double>> interval_values(std::span<const Cell> cells, const Extras& extras) {
+std::vector<std::vector<double>> interval_values(std::span<const MeasureCell> cells, const Extras& extras) {
   std::vector<std::vector<double>> out;
-  for (const Cell& cell : cells) {
+  for (const MeasureCell& cell : cells) {
     out.push_back(extras.has_interval(all_metrics()[cell.metric].name) ? cell.values : std::vector<double>());
   }
   return out;
@@ -335,7 +336,7 @@ Study measure_study(const MeasureOptions& options) {
   const auto kept = std::make_shared<std::map<std::pair<std::string, std::string>, ValuesOfSeeds>>();
   study.rows = [chosen, floor, f32, extras, first_seed, kept](const StudyRun& run) {
     const auto measure_cells = f32 ? measure_network<float> : measure_network<double>;
-    const std::vector<Cell> cells =
+    const std::vector<MeasureCell> cells =
         measure_cells(run.network, *run.model.weights, run.samples, chosen, extras, run.progress);
     if (extras.intervals && run.seed) {
       (*kept)[{run.model.name, run.variant.name}].push_back(interval_values(cells, extras));
@@ -346,7 +347,7 @@ Study measure_study(const MeasureOptions& options) {
   };
   study.over_seeds = [chosen, floor, first_seed, kept](const StudyRun& run,
                                                        std::span<const std::vector<Row>> of_seeds) {
-    std::vector<Cell> cells = make_cells(run.network, chosen);
+    std::vector<MeasureCell> cells = make_cells(run.network, chosen);
     for (const std::vector<Row>& rows : of_seeds) {
       for (std::size_t c = 0; c < cells.size(); ++c) {
         cells[c].statistics.add(rows[c].mean.value_or(std::numeric_limits<double>::quiet_NaN()));

@@ -11,6 +11,7 @@
 #include "studies/layer_curves.h"
 #include "studies/measure/answers.h"
 #include "studies/numbers_of.h"
+#include "studies/theory/beside_view.h"
 #include "studies/views.h"
 #include "view/number_text.h"
 #include <rankfall/metric_info.h>
@@ -93,7 +94,9 @@ Figure metric_figure(const std::vector<const LayerCurves*>& models, const std::s
       figure.id, [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); }, '-');
   figure.title = title_case(text.words) + " by layer";
   figure.series = series_of(models);
-  const bool published = std::ranges::any_of(models, [](const LayerCurves* of) { return !of->curves.sources.empty(); });
+  const bool published = std::ranges::any_of(models, [](const LayerCurves* of) {
+    return std::ranges::find(of->curves.sources, "published") != of->curves.sources.end();
+  });
   figure.caption = published ? "Share of the hidden state that differs between tokens, beside the published curves "
                                "(dashed), which are one unseeded draw of the weights each."
                    : is_relative_residual(metric)
@@ -139,7 +142,7 @@ Figure side_by_side(const std::vector<const LayerCurves*>& models) {
     curves.only_drawn = true;
     for (const LayerCurves* of : models) {
       for (Point point : of->curves.points) {
-        if (point.series != variant || point.source == "published") continue;
+        if (point.series != variant || is_beside(point)) continue;
         point.series = of->model;
         curves.points.push_back(std::move(point));
       }
@@ -166,7 +169,7 @@ Figure from_model_to_model(const std::vector<const LayerCurves*>& models, const 
   for (std::size_t m = 0; m < models.size(); ++m) {
     std::map<std::string, const Point*> last;
     for (const Point& point : models[m]->curves.points) {
-      if (point.source == "published") continue;
+      if (is_beside(point)) continue;
       const Point*& best = last[point.series];
       if (!best || best->x < point.x) best = &point;
     }
@@ -226,6 +229,7 @@ View measure_view(const Result& result, const ViewOptions& options) {
   for (LayerCurves& of : all) {
     add_intervals(result, of);
     add_published(result, of);
+    add_predicted(result, of.model, of.metric, "measured", of.curves);
   }
   std::vector<std::string> shown = options.metrics;
   if (shown.empty()) {
@@ -266,6 +270,9 @@ View measure_view(const Result& result, const ViewOptions& options) {
       }
     }
     view.figures.push_back(metric_figure(of_models, precision));
+    if (metric == shown.front()) {
+      if (auto beside = beside_figure(result, of_models)) view.figures.push_back(std::move(*beside));
+    }
   }
   std::size_t number = 0;
   for (const std::string& model : models.list()) {

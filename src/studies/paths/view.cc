@@ -48,7 +48,8 @@ std::optional<Figure> paths_through_heads(const RowGroup& group, std::size_t num
     heat.share = true;
     heat.only_drawn = true;
     for (const Row* row : with_metric(group.rows, metric)) {
-      if (row->layer && row->head) heat.values.push_back({*row->layer, *row->head, finite(row->mean)});
+      if (row->layer && row->head)
+        heat.values.push_back({static_cast<double>(*row->layer), static_cast<double>(*row->head), finite(row->mean)});
     }
     if (!heat.values.empty()) figure.nodes.emplace_back(std::move(heat));
   }
@@ -93,7 +94,8 @@ std::optional<Figure> path_interference(const RowGroup& group, std::size_t numbe
     heat.y = "other length";
     heat.value = "product";
     for (const Row* row : with_metric(group.rows, metric)) {
-      if (row->length && row->k) heat.values.push_back({*row->length, *row->k, finite(row->mean)});
+      if (row->length && row->k)
+        heat.values.push_back({static_cast<double>(*row->length), static_cast<double>(*row->k), finite(row->mean)});
     }
     if (!heat.values.empty()) figure.nodes.emplace_back(std::move(heat));
   }

@@ -12,6 +12,7 @@
 #include "result/statistics.h"
 #include "studies/collapse/decay.h"
 #include "studies/driver.h"
+#include "studies/model_grid.h"
 #include "studies/part_of.h"
 #include "studies/theory/comparison.h"
 #include "studies/theory/theory_observer.h"
@@ -68,12 +69,12 @@ Predictions predict(const StudyRun& run, const std::vector<TheoryMetric>& metric
 // log10 of the relative residual below which a state in plain numbers is rounding.
 constexpr double kFloor = -14;
 
-std::vector<Row> rows_of(const Predictions& of, const std::vector<TheoryMetric>& metrics, Index n_states) {
+std::vector<Row> rows_of(const Predictions& of, const std::vector<TheoryMetric>& metrics, Index first, Index n_states) {
   const char* kind = of.sampled ? "sampled" : "closed";
   const auto log_residual = std::ranges::find(metrics, "log10_relative_residual.composite", &TheoryMetric::name);
   const auto at_floor = static_cast<std::size_t>(log_residual - metrics.begin());
   std::vector<Row> rows;
-  for (Index state = 0; state < n_states; ++state) {
+  for (Index state = first; state < n_states; ++state) {
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       Statistics samples;
       std::vector<Statistics> chains(static_cast<std::size_t>(of.n_chains));
@@ -166,7 +167,11 @@ Study theory_study(const TheoryOptions& options, std::uint64_t seed) {
   add(study.manifest, "draws", std::int64_t{options.draws});
   add(study.manifest, "chains", std::int64_t{options.chains});
   study.progress = options.progress;
-  study.check = [&options](const Model& /*model*/, const Network& network, const MemoryPlan& plan) {
+  study.check = [&options](const Model& model, const Network& network, const MemoryPlan& plan) {
+    const Index n_states = network.sizes.n_blocks + 1;
+    if (options.at && (*options.at >= n_states || *options.at < -n_states)) {
+      throw usage_error("{}: state {}, expected 0 to {}", model.name, *options.at, n_states - 1);
+    }
     check_kernel_memory(network, plan, options);
   };
   study.rows = [&options, metrics, seed](const StudyRun& run) {
@@ -179,7 +184,12 @@ Study theory_study(const TheoryOptions& options, std::uint64_t seed) {
     }
     const Predictions predictions = predict(run, *metrics, options, seed);
     const Index n_states = run.network.sizes.n_blocks + 1;
-    std::vector<Row> rows = rows_of(predictions, *metrics, n_states);
+    Index first = 0, end = n_states;
+    if (options.at) {
+      first = *options.at < 0 ? n_states + *options.at : *options.at;
+      end = first + 1;
+    }
+    std::vector<Row> rows = rows_of(predictions, *metrics, first, end);
     rows.push_back(
         decay_row(predictions, *metrics, n_states, "relative_residual", "log10_relative_residual.composite"));
     rows.push_back(decay_row(predictions, *metrics, n_states, "residual", "log10_residual.composite"));
@@ -194,11 +204,17 @@ Result theory(const Model& model, std::span<const Sample> samples, const TheoryO
   return run_study(theory_study(options, options.seed), model, samples);
 }
 
-Result theory(std::span<const std::string> models, const TheoryOptions& options) {
+Result theory(std::span<const std::string> texts, const TheoryOptions& options) {
   TheoryOptions own = options;
-  if (!own.input.is_given() && !own.input.n_samples) own.input.n_samples = 4;
+  const auto [models, grid] = models_of_grids(texts);
+  const bool is_grid = models.size() > texts.size();
+  if (is_grid && !own.at) own.at = -1;
+  if (is_grid && own.variants.empty()) own.variants = {variant_named("full")};
+  if (!own.input.is_given() && !own.input.n_samples) own.input.n_samples = is_grid ? 1 : 4;
   if (own.compare) own.progress = part_of(options.progress, 0, 2, "theory");
-  Result result = run_study(theory_study(own, own.seed), models, {own.input, own.seed, {}, own.depth});
+  Study study = theory_study(own, own.seed);
+  if (grid) add(study.manifest, "grid", grid->text);
+  Result result = run_study(study, models, {own.input, own.seed, {}, own.depth});
   if (!own.compare) return result;
   own.progress = part_of(options.progress, 1, 2, "measurement");
   add(result.manifest, "compared_seeds", std::int64_t{own.n_seeds});

@@ -11,6 +11,7 @@
 #include "result/summary.h"
 #include "studies/layer_curves.h"
 #include "studies/measure/answers.h"
+#include "studies/theory/grid_view.h"
 #include "studies/views.h"
 #include "view/number_text.h"
 #include "view/rows.h"
@@ -200,10 +201,11 @@ Answer answer_of(const Result& result, const LayerCurves& of, bool names_model) 
 }  // namespace
 
 View theory_view(const Result& result, const ViewOptions& options) {
-  const Rows rows = summary_rows(result);
-  const std::vector<LayerCurves> all = layer_curves(rows);
   std::vector<std::string> shown = options.metrics;
   if (shown.empty()) shown.emplace_back(kMainMetric);
+  if (const auto grid = grid_of(result)) return grid_view(result, *grid, shown);
+  const Rows rows = summary_rows(result);
+  const std::vector<LayerCurves> all = layer_curves(rows);
   View view;
   view.about = input_words(result.manifest, "Predicted for");
   Names others;
