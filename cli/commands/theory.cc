@@ -22,7 +22,9 @@ struct TheoryCommand {
 
 void run(TheoryCommand& command) {
   TheoryOptions& options = command.options;
-  options.variants = chosen_variants(command.study.variants);
+  const VariantOptions& given = command.study.variants;
+  const bool any = !given.named.empty() || !given.without.empty() || !given.attention.empty() || given.as_published;
+  if (any) options.variants = chosen_variants(given);  // otherwise it depends on whether the model is a grid
   if (command.depth > 0) options.depth = command.depth;
   options.method = command.method == "sampled" ? TheoryMethod::kSampled : TheoryMethod::kAuto;
   if (options.n_seeds > 1) options.compare = true;
@@ -34,7 +36,7 @@ void run(TheoryCommand& command) {
     options.at = layers.front();
   }
   StudyCommand study{"theory",
-                     options.variants,
+                     chosen_variants(given),
                      {{"measured.", options.compare, "--compare"}, {"deviations.", options.n_seeds > 1, "--seeds N"}}};
   study.table.metrics = {"log10_relative_residual.composite"};
   for (const std::string& name : options.metrics) {
