@@ -19,6 +19,7 @@ CASES = {
     "measure": (["bert-tiny@init"], {"variants": ["full", "san"], "samples": 2, "tokens": 8, "metrics": ["rank", "attention"]}),
     "collapse": (["bert-tiny@init"], {"variants": "san", "samples": 2, "tokens": 8}),
     "lowrank": (["bert-tiny@init"], {"only": ["spectra", "scaling"], "samples": 1, "tokens": 8, "lengths": [16, 32]}),
+    "theory": (["bert-tiny@init"], {"variants": "san", "samples": 1, "tokens": 8, "compare": True}),
     "paths": (["bert-tiny@init"], {"samples": 1, "tokens": 8, "heads": True}),
     "counts": ([3, 4], {}),
     "effectiveness": None,  # needs a training: its test is below
