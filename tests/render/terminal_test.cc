@@ -94,7 +94,7 @@ View everything() {
   Heat heat;
   heat.title = kHostile;
   for (Index x = 0; x < 3; ++x) {
-    for (Index y = 0; y < 30; ++y) heat.values.push_back({x, y, -0.25});
+    for (Index y = 0; y < 30; ++y) heat.values.push_back({static_cast<double>(x), static_cast<double>(y), -0.25});
   }
   figure.nodes.emplace_back(heat);
   figure.nodes.emplace_back(Tracks{});
