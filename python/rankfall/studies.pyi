@@ -17,6 +17,7 @@ __all__ = [
     "paths",
     "counts",
     "effectiveness",
+    "theory",
     "bounds",
     "audit",
     "parity",
@@ -34,6 +35,7 @@ def measure(
     metrics: Union[str, Sequence[str], None] = ...,
     residual: Union[str, None] = ...,
     seeds: Union[int, None] = ...,
+    theory: Union[bool, None] = ...,
     ablate: Union[bool, None] = ...,
     mean: Union[str, None] = ...,
     interval: Union[bool, None] = ...,
@@ -70,6 +72,7 @@ def collapse(
     as_published: Union[bool, None] = ...,
     depth: Union[int, None] = ...,
     mean: Union[str, None] = ...,
+    theory: Union[bool, None] = ...,
     no_floats: Union[bool, None] = ...,
     error_draws: Union[int, None] = ...,
     text: Union[_Path, Sequence[str], None] = ...,
@@ -187,6 +190,42 @@ def effectiveness(
     progress: _Progress = ...,
 ) -> Result:
     """Measure how well paths of each length alone solve a task (Figure 4)."""
+    ...
+
+def theory(
+    *model: Union[_Name, int, Sequence[_Name]],
+    variants: Union[str, Sequence[str], None] = ...,
+    without: Union[str, Sequence[str], None] = ...,
+    attention: Union[str, Sequence[str], None] = ...,
+    as_published: Union[bool, None] = ...,
+    compare: Union[bool, None] = ...,
+    seeds: Union[int, None] = ...,
+    metrics: Union[str, Sequence[str], None] = ...,
+    depth: Union[int, None] = ...,
+    at: Union[str, None] = ...,
+    method: Union[str, None] = ...,
+    draws: Union[int, None] = ...,
+    text: Union[_Path, Sequence[str], None] = ...,
+    ids: Any = ...,
+    features: Any = ...,
+    hidden: Any = ...,
+    pixels: Any = ...,
+    paragraphs: Union[bool, None] = ...,
+    field: Union[str, None] = ...,
+    pad: Union[bool, None] = ...,
+    special_tokens: Union[str, None] = ...,
+    tokenizer: Union[_Path, None] = ...,
+    ignore_unused: Union[bool, None] = ...,
+    samples: Union[int, None] = ...,
+    tokens: Union[int, None] = ...,
+    random_tokens: Union[str, None] = ...,
+    seed: Union[int, None] = ...,
+    threads: Union[int, None] = ...,
+    fail_if: Union[str, Sequence[str], None] = ...,
+    mask: Any = ...,
+    progress: _Progress = ...,
+) -> Result:
+    """Predict what a network does to its tokens, from its description alone."""
     ...
 
 def bounds(
