@@ -57,7 +57,6 @@ void run(TheoryCommand& command) {
 
 void bind_theory(CLI::App& sub) {
   auto command = std::make_shared<TheoryCommand>();
-  command->options.chains = 4;
   sub.footer(
       "Theory takes the expectation over the random weights of a network of infinite width: no weight is drawn or "
       "read.\n"

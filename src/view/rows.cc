@@ -200,7 +200,7 @@ bool flag_of(const Manifest& manifest, std::string_view key) {
 
 }  // namespace
 
-std::string input_words(const Manifest& manifest, std::string_view verb) {
+std::string input_words(const Manifest& manifest, std::string_view verb, bool reads_weights) {
   const ManifestValue* listed = find(manifest, "models");
   const auto* list = listed ? std::get_if<std::vector<std::string>>(listed) : nullptr;
   const std::vector<std::string> models = list ? *list : std::vector<std::string>{""};
@@ -230,7 +230,7 @@ std::string input_words(const Manifest& manifest, std::string_view verb) {
     text += fmt::format(", for each of {} seeds", seeds[0]);
   }
   text += ".";
-  if (!trained.empty()) {
+  if (!trained.empty() && reads_weights) {
     text +=
         fmt::format(" Warning: {} {} trained, but the inputs are random. For the model as it is used, give it text.",
                     joined(trained), trained.size() == 1 ? "is" : "are");

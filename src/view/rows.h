@@ -66,6 +66,6 @@ std::string mean_words(std::string_view metric, Index n, bool over_seeds);  // "
 std::string precision_words(const Manifest& manifest);                      // "float32 ", "float64 " or empty
 // "Measured on 32 samples of 128 random token ids (uniform)."; model by model where they differ. Of trained weights on
 // random inputs, also what that means.
-std::string input_words(const Manifest& manifest, std::string_view verb = "Measured on");
+std::string input_words(const Manifest& manifest, std::string_view verb = "Measured on", bool reads_weights = true);
 
 }  // namespace rankfall

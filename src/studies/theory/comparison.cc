@@ -69,6 +69,7 @@ void add_comparison(std::span<const std::string> models, const TheoryOptions& op
     if (!row.layer || !row.mean || row.metric.starts_with("standard_error.")) continue;
     const auto found = of_seeds.find(place_of(row));
     if (found == of_seeds.end() || !found->second.mean()) continue;
+    const double measured_mean = *found->second.mean();
     Row& beside = rows.emplace_back(
         Row{.model = row.model, .variant = row.variant, .layer = row.layer, .metric = "measured." + row.metric});
     beside.kind = "seeds";
@@ -78,7 +79,7 @@ void add_comparison(std::span<const std::string> models, const TheoryOptions& op
     Row& difference = rows.emplace_back(
         Row{.model = row.model, .variant = row.variant, .layer = row.layer, .metric = "deviations." + row.metric});
     difference.kind = "seeds";
-    difference.mean = (*beside.mean - *row.mean) / *deviation;
+    difference.mean = (measured_mean - *row.mean) / *deviation;
     difference.n = found->second.n();
   }
   result.rows.insert(result.rows.end(), rows.begin(), rows.end());

@@ -207,7 +207,9 @@ View theory_view(const Result& result, const ViewOptions& options) {
   const Rows rows = summary_rows(result);
   const std::vector<LayerCurves> all = layer_curves(rows);
   View view;
-  view.about = input_words(result.manifest, "Predicted for");
+  const bool measured =
+      std::ranges::any_of(result.rows, [](const Row& row) { return row.metric.starts_with("measured."); });
+  view.about = input_words(result.manifest, "Predicted for", measured);
   Names others;
   for (const LayerCurves& of : all) {
     if (std::ranges::find(shown, of.metric) == shown.end()) others.add(of.metric);
