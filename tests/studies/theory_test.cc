@@ -34,11 +34,14 @@ TEST(Theory, KeepsTheContract) {
   expect_contract(theory_of("san:layers=2,heads=2,dim=32,mask=causal", options));
   options.compare = false;
   options.variants = {variant_named("full")};
-  const Result refused = theory_of("san:layers=3,heads=2,dim=32,shared=1", options);
+  expect_contract(theory_of("san:layers=3,heads=2,dim=32,shared=1", options));
+  options.variants = {paper_variants(true)[1]};  // an activation where ALBERT's MLP was
+  options.depth = 1;
+  const Result refused = theory_of("albert-base@init", options);
   expect_contract(refused);
   ASSERT_EQ(refused.rows.size(), 1U);
   EXPECT_EQ(refused.rows[0].status, Status::kNotCarried);
-  EXPECT_EQ(refused.rows[0].reason, Reason::kSharedWeights);
+  EXPECT_EQ(refused.rows[0].reason, Reason::kNoWeights);
 }
 
 // The mean of ten seeds lies within three of their deviations, which is far more than the prediction is off by.
@@ -48,6 +51,7 @@ TEST(Theory, PredictsWhatIsMeasured) {
       "san:layers=4,heads=4,dim=256,mlp=1024,norm=pre,mask=causal,act=silu",
       "san:layers=4,heads=4,dim=256,norm=none,std=0.05,mask=window,window=2",
       "san:layers=4,heads=4,dim=256,relative=xlnet,std=0.05",
+      "san:layers=4,heads=4,dim=256,mlp=1024,std=0.035,shared=1",
   };
   int n_compared = 0;
   for (const std::string& model : models) {

@@ -42,8 +42,38 @@ struct Series {
   void add(const Matrix<double>& term) { sum.array() += power.array() * term.array(); }
 };
 
-Matrix<double> congruence(const Matrix<double>& p, const Matrix<double>& x) {
-  return product<double>(false, true, product<double>(false, false, p, x), p);
+Matrix<double> congruence(const Matrix<double>& p, const Matrix<double>& x, const Matrix<double>& q) {
+  return product<double>(false, true, product<double>(false, false, p, x), q);
+}
+Matrix<double> congruence(const Matrix<double>& p, const Matrix<double>& x) { return congruence(p, x, p); }
+
+// y_ik of a matrix of covariances.
+Matrix<double> query_covariances(const QueryTerms& terms, const Matrix<double>& k, const Tokens& tokens) {
+  Matrix<double> y = Matrix<double>::Zero(k.rows(), k.cols());
+  if (terms.log == kLogZero) return y;
+  for (const Index i : tokens.rows()) {
+    for (const Index j : tokens.rows()) y(i, j) = std::exp(terms.log) * (terms.factor * k(i, j) + terms.bias);
+  }
+  return y;
+}
+
+// Centred over rows and columns.
+Matrix<double> centred(const Matrix<double>& k, const Tokens& tokens) {
+  RowVector<double> rows = RowVector<double>::Zero(k.rows());
+  RowVector<double> columns = RowVector<double>::Zero(k.cols());
+  double all = 0;
+  for (const Index i : tokens.rows()) {
+    for (const Index j : tokens.rows()) {
+      rows(i) += k(i, j) / tokens.count();
+      columns(j) += k(i, j) / tokens.count();
+    }
+    all += rows(i) / tokens.count();
+  }
+  Matrix<double> out = Matrix<double>::Zero(k.rows(), k.cols());
+  for (const Index i : tokens.rows()) {
+    for (const Index j : tokens.rows()) out(i, j) = k(i, j) - rows(i) - columns(j) + all;
+  }
+  return out;
 }
 
 // The first order in G, which is all there is of it where G is far below the mean.
@@ -163,6 +193,51 @@ Gram closed_mixing(const Network& network, const Attention& attention, const Gra
   if (!out.rest.is_zero()) out.rest.log += lengths.log;
   add(out, {k.log_mean, zero_gram(n).cross, zero_gram(n).rest});
   return out;
+}
+
+Matrix<double> key_shares(const Network& network, const Attention& attention, const Matrix<double>& k,
+                          const Tokens& tokens) {
+  const Matrix<double> y = query_covariances(query_terms(network, attention), k, tokens);
+  const Matrix<double> c = centred(k, tokens);
+  Matrix<double> p = Matrix<double>::Zero(k.rows(), k.cols());
+  for (const Index i : tokens.rows()) {
+    double largest = kLogZero, sum = 0;
+    for (const Index j : tokens.rows()) largest = std::max(largest, 0.5 * y(i, i) * c(j, j));
+    for (const Index j : tokens.rows()) {
+      p(i, j) = std::exp(0.5 * y(i, i) * c(j, j) - largest);
+      sum += p(i, j);
+    }
+    for (const Index j : tokens.rows()) p(i, j) /= sum;
+  }
+  return p;
+}
+
+Matrix<double> closed_mixing(const Network& network, const Attention& attention, const Matrix<double>& shares_l,
+                             const Matrix<double>& shares_m, const Matrix<double>& covariance, const Tokens& tokens) {
+  const Matrix<double> y = query_covariances(query_terms(network, attention), covariance, tokens);
+  const Matrix<double> c = centred(covariance, tokens);
+  Series above{Matrix<double>::Ones(y.rows(), y.cols()), congruence(shares_l, covariance, shares_m)};
+  Series below{above.power, Matrix<double>::Zero(y.rows(), y.cols())};
+  for (const Index i : tokens.rows()) {
+    for (const Index j : tokens.rows()) below.sum(i, j) = 1;
+  }
+  const double most = y.cwiseAbs().maxCoeff() * c.cwiseAbs().maxCoeff();
+  double bound = 1;
+  Matrix<double> power = c;
+  constexpr int kMostTerms = 400;
+  for (int order = 1; order < kMostTerms && most > 0; ++order) {
+    above.power.array() *= y.array() / order;
+    below.power = above.power;
+    above.add(congruence(shares_l, Matrix<double>(power.cwiseProduct(covariance)), shares_m));
+    below.add(congruence(shares_l, power, shares_m));
+    bound *= most / order;
+    if (bound < 1e-17 && order > most) break;
+    power.array() *= c.array();
+  }
+  for (const Index i : tokens.rows()) {
+    for (const Index j : tokens.rows()) above.sum(i, j) /= below.sum(i, j);
+  }
+  return above.sum;
 }
 
 }  // namespace rankfall

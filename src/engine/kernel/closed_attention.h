@@ -23,4 +23,15 @@ std::optional<double> closed_error(const Network& network, const Attention& atte
 // where exp(y_ik G_jl) is expanded in powers, each of which is a product of n x n matrices.
 Gram closed_mixing(const Network& network, const Attention& attention, const Gram& k, const Tokens& tokens);
 
+// The same in plain numbers and between two sub-layers that share their weights: E P_l U P_m^T, U the covariances of
+// the tokens that enter l (rows) and m (columns),
+//
+//   w_jk = exp(y^l_ii c^l_jj / 2 + y^m_kk c^m_kk / 2 + y_ik c_jk),   y from U, c = U centred over rows and columns,
+//
+// with the softmax over j of the first term, and of the second, from key_shares of the Gram matrix of each.
+Matrix<double> key_shares(const Network& network, const Attention& attention, const Matrix<double>& k,
+                          const Tokens& tokens);
+Matrix<double> closed_mixing(const Network& network, const Attention& attention, const Matrix<double>& shares_l,
+                             const Matrix<double>& shares_m, const Matrix<double>& covariance, const Tokens& tokens);
+
 }  // namespace rankfall

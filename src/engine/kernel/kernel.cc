@@ -8,12 +8,14 @@
 #include "base/errors.h"
 #include "base/random.h"
 #include "engine/forward_impl.h"
+#include "engine/kernel/carried.h"
 #include "engine/kernel/closed_attention.h"
 #include "engine/kernel/kernel_activation.h"
 #include "engine/kernel/kernel_input.h"
 #include "engine/kernel/kernel_norm.h"
 #include "engine/kernel/moments.h"
 #include "engine/kernel/sampled_attention.h"
+#include "engine/kernel/shared_kernel.h"
 #include "linalg/gemm.h"
 
 namespace rankfall {
@@ -81,7 +83,8 @@ Kernel::State Kernel::apply(const Attention& attention, const State& x) {
   if (error && *error <= options_.closed_below) {
     mixed = through(network_, attention.v, closed_mixing(network_, attention, x.gram, tokens_));
   } else {
-    SampledAttention sampled{network_, attention, layer_->index, sample_, tokens_, seed_, options_.draws};
+    SampledAttention sampled{network_, attention, layer_->index,  sample_,
+                             tokens_,  seed_,     options_.draws, layer_->index};
     mixed = sampled.mixing(x.gram);
     sampled_ = true;
   }
@@ -131,13 +134,15 @@ bool needs_draws(const Network& network) {
   return false;
 }
 
-bool run_kernel(const Network& network, std::span<const Sample> samples, Index n_chains,
+namespace {
+
+// Returns whether anything was drawn.
+template <class D>
+bool run_domain(const Network& network, std::span<const Sample> samples, Index n_chains,
                 std::span<KernelObserver* const> observers, const KernelOptions& options, const Progress& progress) {
-  const BlasThreads one_blas_thread(1);
-  for (const Sample& sample : samples) check_sample(network, sample);
   const auto weights = draw_weights(network.tensors, options.seed);  // nothing asks for them
-  std::vector<Kernel> domains;
-  std::vector<KernelState> states(samples.size() * static_cast<std::size_t>(n_chains));
+  std::vector<D> domains;
+  std::vector<typename D::State> states(samples.size() * static_cast<std::size_t>(n_chains));
   for (std::size_t s = 0; s < samples.size(); ++s) {
     for (Index c = 0; c < n_chains; ++c) {
       const std::size_t place = s * static_cast<std::size_t>(n_chains) + static_cast<std::size_t>(c);
@@ -148,7 +153,7 @@ bool run_kernel(const Network& network, std::span<const Sample> samples, Index n
     const auto place = static_cast<std::size_t>(i);
     states[place] = domains[place].start();
   });
-  run<Kernel>(network, *weights, states, domains, longest(samples), {.progress = progress});
+  run<D>(network, *weights, states, domains, longest(samples), {.progress = progress});
   if (network.final_norm) {
     parallel_for(std::ssize(domains), [&](Index i) {
       const auto place = static_cast<std::size_t>(i);
@@ -156,7 +161,20 @@ bool run_kernel(const Network& network, std::span<const Sample> samples, Index n
       if (network.final_norm_in_state) domains[place].hidden(network.sizes.n_blocks, states[place]);
     });
   }
-  return std::ranges::any_of(domains, &Kernel::sampled);
+  return std::ranges::any_of(domains, &D::sampled);
+}
+
+}  // namespace
+
+KernelRun run_kernel(const Network& network, std::span<const Sample> samples, Index n_chains,
+                     std::span<KernelObserver* const> observers, const KernelOptions& options,
+                     const Progress& progress) {
+  const BlasThreads one_blas_thread(1);
+  for (const Sample& sample : samples) check_sample(network, sample);
+  if (shares_weights(network)) {
+    return {run_domain<SharedKernel>(network, samples, n_chains, observers, options, progress), kSharedFloor};
+  }
+  return {run_domain<Kernel>(network, samples, n_chains, observers, options, progress), -INFINITY};
 }
 
 }  // namespace rankfall

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -80,6 +81,7 @@ class Kernel {
   State start();
   // Whether an attention so far was drawn.
   bool sampled() const { return sampled_; }
+  std::uint64_t seed() const { return seed_; }
 
  private:
   const Network& network_;
@@ -96,9 +98,15 @@ class Kernel {
 // Whether some attention of the network has no closed form at any size.
 bool needs_draws(const Network& network);
 
-// Runs the domain for each sample and chain: observers[s * n_chains + c]. Returns whether anything was drawn; if not,
-// all chains are the same and one is enough.
-bool run_kernel(const Network& network, std::span<const Sample> samples, Index n_chains,
-                std::span<KernelObserver* const> observers, const KernelOptions& options, const Progress& progress);
+struct KernelRun {
+  bool sampled = false;      // whether anything was drawn; if not, all chains are the same and one is enough
+  double floor = -INFINITY;  // log10 of the relative residual below which what observers saw is rounding
+};
+
+// Runs the domain, or the one for shared weights where they are (shared_kernel.h), for each sample and chain:
+// observers[s * n_chains + c].
+KernelRun run_kernel(const Network& network, std::span<const Sample> samples, Index n_chains,
+                     std::span<KernelObserver* const> observers, const KernelOptions& options,
+                     const Progress& progress);
 
 }  // namespace rankfall

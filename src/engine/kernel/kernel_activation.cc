@@ -106,18 +106,16 @@ Expansion expansion_of(Activation act, double s) {
   return out;
 }
 
-// The expansions of all tokens; tokens of one length share one.
+// The expansions of all tokens, of lengths in this unit; tokens whose lengths are the same to so much share one.
 class Expansions {
  public:
-  Expansions(Activation act, const Distances& x, const RowVector<double>& lengths, const Tokens& tokens)
-      : places_(static_cast<std::size_t>(x.spread.value.size()), 0) {
-    constexpr double kSame = 1e-7;
-    const double unit = std::exp(0.5 * x.log);
+  Expansions(Activation act, double unit, const RowVector<double>& lengths, const Tokens& tokens, double same)
+      : places_(static_cast<std::size_t>(lengths.size()), 0) {
     std::vector<double> s;
     for (const Index i : tokens.rows()) {
       const double own = lengths(i);
       std::size_t place = 0;
-      while (place < s.size() && std::abs(s[place] - own) > kSame * own) ++place;
+      while (place < s.size() && std::abs(s[place] - own) > same * own) ++place;
       if (place == s.size()) s.push_back(own);
       places_[static_cast<std::size_t>(i)] = place;
     }
@@ -209,7 +207,8 @@ Distances activated(Activation act, const Distances& x, const Tokens& tokens) {
   if (x.log > 300) throw numerical_error("activations leave the range of double");
   const Index n = x.squared.value.rows();
   const RowVector<double> lengths = relative_lengths(x, tokens);
-  const Expansions expansions(act, x, lengths, tokens);
+  constexpr double kSame = 1e-7;  // the rest by the slope
+  const Expansions expansions(act, std::exp(0.5 * x.log), lengths, tokens, kSame);
 
   Distances out{kLogZero, {RowVector<double>::Zero(n), kLogZero}, {Matrix<double>::Zero(n, n), kLogZero}};
   if (expansions.is_one()) {  // lengths differ by so little that a line does
@@ -265,6 +264,54 @@ Distances activated(Activation act, const Distances& x, const Tokens& tokens) {
   rescale(over);
   out.squared = std::move(over);
   add(out.squared, along);
+  return out;
+}
+
+// --- joint activations
+// -------------------------------------------------------------------------------------------------
+
+struct JointActivation::Held {
+  Activation act;
+  RowVector<double> lengths;
+  std::optional<Expansions> expansions;
+};
+
+JointActivation::JointActivation(Activation act, const RowVector<double>& variances, const Tokens& tokens)
+    : held_(std::make_unique<Held>(Held{act, variances.cwiseMax(0).cwiseSqrt(), {}})), tokens_(tokens) {
+  if (act == Activation::kIdentity || act == Activation::kRelu || tokens.rows().empty()) return;
+  if (held_->lengths.maxCoeff() > std::exp(150.0)) throw numerical_error("activations leave the range of double");
+  constexpr double kSame = 1e-14;
+  held_->expansions.emplace(act, 1.0, held_->lengths.cwiseMax(std::exp(-150.0)), tokens, kSame);
+}
+JointActivation::JointActivation(JointActivation&&) noexcept = default;
+JointActivation::~JointActivation() = default;
+
+Matrix<double> JointActivation::with(const JointActivation& other, const Matrix<double>& covariance) const {
+  const Held& x = *held_;
+  const Held& y = *other.held_;
+  if (x.act == Activation::kIdentity) return covariance;
+  Matrix<double> out = Matrix<double>::Zero(covariance.rows(), covariance.cols());
+  parallel_for(std::ssize(tokens_.rows()), [&](Index row) {
+    const Index i = tokens_.rows()[static_cast<std::size_t>(row)];
+    for (const Index j : tokens_.rows()) {
+      const double product = x.lengths(i) * y.lengths(j);
+      const double rho = product == 0 ? 0 : std::clamp(covariance(i, j) / product, -1.0, 1.0);
+      if (x.act == Activation::kRelu) {
+        const double angle = std::acos(rho);
+        out(i, j) = product / (2 * kPi) * (std::sin(angle) + (kPi - angle) * rho);
+        continue;
+      }
+      const Expansion& a = x.expansions->of(i);
+      const Expansion& b = y.expansions->of(j);
+      double power = 1;
+      for (std::size_t k = 0; k < std::min(a.a.size(), b.a.size()); ++k) {
+        out(i, j) += a.a[k] * b.a[k] * power;
+        power *= rho;
+      }
+      const double tail = std::sqrt(a.tail * b.tail);
+      if (tail > 0 && rho > 0) out(i, j) += tail * std::pow(rho, 0.5 * (a.tail_order + b.tail_order));
+    }
+  });
   return out;
 }
 

@@ -61,22 +61,25 @@ SplitState divided(const Network& network, const HeadNorm& norm, const LinearMom
 
 }  // namespace
 
-Gram SampledAttention::mixing(const Gram& k) const {
-  const Index n = k.n();
+Index SampledAttention::n_sets() const {
+  const LinearMoments of_q = moments_of(network, attention.q);
+  const bool constant = (of_q.factor == 0 && of_q.bias == 0) || moments_of(network, attention.k).factor == 0;
+  const bool random_positions = std::holds_alternative<XlnetPositions>(attention.positions);
+  return constant && !random_positions ? 1 : (draws + attention.n_heads - 1) / attention.n_heads;
+}
+
+void SampledAttention::each_head(Inputs in, const Use& use) const {
+  const Index n = in.x.residual.value.rows();
   const LinearMoments of_q = moments_of(network, attention.q);
   const LinearMoments of_k = moments_of(network, attention.k);
-  const LinearMoments of_v = moments_of(network, attention.v);
 
   // What acts on queries and keys: tables of positions, gains.
   const auto source = draw_weights(network.tensors, seed);
   LayerLoader<double> loader(network, *source, n, LayerLoader<double>::Load::kPositions);
   const LoadedLayer<double>& layer = loader.load(index);
 
-  SplitState x = factor_of(k, tokens, sample.valid);
-  Gram of_values = k;
-  scale(of_values, of_v.factor);
-  add_bias(of_values, of_v.bias);
-  SplitState values = factor_of(of_values, tokens, sample.valid);
+  SplitState& x = in.x;
+  SplitState& values = in.values;
   SplitState q_factor = is_wide(attention.q_norm) ? divided(network, *attention.q_norm, of_q, sample.valid, x) : x;
   SplitState k_factor = is_wide(attention.k_norm) ? divided(network, *attention.k_norm, of_k, sample.valid, x) : x;
   // Mean and residual are apart in all of them or in none.
@@ -90,20 +93,15 @@ Gram SampledAttention::mixing(const Gram& k) const {
   Attention own = attention;  // without what has been done
   if (is_wide(own.q_norm)) own.q_norm.reset();
   if (is_wide(own.k_norm)) own.k_norm.reset();
-  const bool constant = (of_q.factor == 0 && of_q.bias == 0) || of_k.factor == 0;
-  const bool random_positions = std::holds_alternative<XlnetPositions>(attention.positions);
-  const Index n_sets = constant && !random_positions ? 1 : (draws + attention.n_heads - 1) / attention.n_heads;
 
-  Gram sum = zero_gram(n);
-  for (Index set = 0; set < n_sets; ++set) {
+  for (Index set = 0; set < n_sets(); ++set) {
     const auto key = [&](const char* what) {
-      return random_key(seed, fmt::format("attention of layer {}, set {}, {}", index, set, what));
+      return random_key(seed, fmt::format("attention of layer {}, set {}, {}", numbers, set, what));
     };
     SplitState q = drawn_linear(q_factor, is_wide(attention.q_norm) ? one : of_q, attention.n_heads * attention.d_head,
                                 key("W_Q"), key("b_Q"));
     SplitState keys = drawn_linear(k_factor, is_wide(attention.k_norm) ? one : of_k,
                                    attention.n_kv_heads * attention.d_head, key("W_K"), key("b_K"));
-    std::vector<Gram> grams(static_cast<std::size_t>(attention.n_heads));
     if (is_low_rank(attention.weights)) {
       Matrix<double> queries = joined(q);
       Matrix<double> plain_keys = joined(keys);
@@ -120,7 +118,7 @@ Gram SampledAttention::mixing(const Gram& k) const {
                                     plain_keys.middleCols(kv * d, d), sample.valid);
         Matrix<double> mixed(n, plain_values.cols());
         p.attend(plain_values, mixed);
-        grams[static_cast<std::size_t>(head)] = gram_of(split(mixed, sample.valid), tokens);
+        use(set, head, split(mixed, sample.valid));
       });
     } else {
       Jitter none(0, 0);
@@ -130,13 +128,43 @@ Gram SampledAttention::mixing(const Gram& k) const {
       parallel_for(attention.n_heads, [&](Index head) {
         SplitState mixed = heads.output(head, Jitter(0, 0));
         recentre(mixed, sample.valid);
-        grams[static_cast<std::size_t>(head)] = gram_of(mixed, tokens);
+        use(set, head, std::move(mixed));
       });
     }
-    for (const Gram& gram : grams) add(sum, gram);
   }
-  scale(sum, 1 / static_cast<double>(n_sets * attention.n_heads));
+}
+
+Gram SampledAttention::mixing(const Gram& k) const {
+  const LinearMoments of_v = moments_of(network, attention.v);
+  Gram of_values = k;
+  scale(of_values, of_v.factor);
+  add_bias(of_values, of_v.bias);
+  std::vector<Gram> grams(static_cast<std::size_t>(n_sets() * attention.n_heads));
+  each_head({factor_of(k, tokens, sample.valid), factor_of(of_values, tokens, sample.valid)},
+            [&](Index set, Index head, const SplitState& mixed) {
+              grams[static_cast<std::size_t>(set * attention.n_heads + head)] = gram_of(mixed, tokens);
+            });
+  Gram sum = zero_gram(k.n());
+  for (const Gram& gram : grams) add(sum, gram);
+  scale(sum, 1 / static_cast<double>(grams.size()));
   return sum;
+}
+
+std::vector<Matrix<double>> SampledAttention::probabilities(const Matrix<double>& factor) const {
+  const Index n = factor.rows();
+  const SplitState x{{RowVector<double>::Zero(factor.cols()), kLogZero}, scaled<Matrix<double>>(factor)};
+  const SplitState unit{{RowVector<double>::Zero(n), kLogZero}, {Matrix<double>::Identity(n, n), 0}};
+  std::vector<Matrix<double>> out(static_cast<std::size_t>(n_sets() * attention.n_heads));
+  each_head({x, unit}, [&](Index set, Index head, const SplitState& mixed) {
+    Matrix<double>& p = out[static_cast<std::size_t>(set * attention.n_heads + head)];
+    p = joined(mixed);
+    Matrix<double> only = Matrix<double>::Zero(n, n);  // padding sees nothing and is not seen
+    for (const Index i : tokens.rows()) {
+      for (const Index j : tokens.rows()) only(i, j) = p(i, j);
+    }
+    p = std::move(only);
+  });
+  return out;
 }
 
 }  // namespace rankfall

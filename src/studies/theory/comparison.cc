@@ -66,7 +66,8 @@ void add_comparison(std::span<const std::string> models, const TheoryOptions& op
   }
   std::vector<Row> rows;
   for (const Row& row : result.rows) {
-    if (!row.layer || !row.mean || row.metric.starts_with("standard_error.")) continue;
+    if (!row.layer || !row.mean || row.status == Status::kRoundingFloor) continue;
+    if (row.metric.starts_with("standard_error.")) continue;
     const auto found = of_seeds.find(place_of(row));
     if (found == of_seeds.end() || !found->second.mean()) continue;
     const double measured_mean = *found->second.mean();

@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "engine/kernel/carried.h"
+#include "engine/kernel/shared_kernel.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
 #include "studies/collapse/decay.h"
@@ -24,7 +25,7 @@ namespace {
 
 // The states' metrics of every sample and chain; one chain if nothing had to be drawn.
 struct Predictions {
-  bool sampled = false;
+  KernelRun run;
   Index n_samples = 0, n_chains = 1;
   std::vector<std::unique_ptr<TheoryObserver>> observers;  // [sample * n_chains + chain]
 
@@ -42,7 +43,7 @@ Predictions predict(const StudyRun& run, const std::vector<TheoryMetric>& metric
   kernel.seed = seed;
   if (options.method == TheoryMethod::kSampled) kernel.closed_below = -1;
   const auto pass = [&](Index n_chains, const Progress& progress) {
-    Predictions out{false, std::ssize(run.samples), n_chains, {}};
+    Predictions out{{}, std::ssize(run.samples), n_chains, {}};
     kernel.draws = (options.draws + n_chains - 1) / n_chains;
     std::vector<KernelObserver*> pointers;
     for (const Sample& sample : run.samples) {
@@ -53,14 +54,14 @@ Predictions predict(const StudyRun& run, const std::vector<TheoryMetric>& metric
         pointers.push_back(out.observers.back().get());
       }
     }
-    out.sampled = run_kernel(run.network, run.samples, n_chains, pointers, kernel, progress);
+    out.run = run_kernel(run.network, run.samples, n_chains, pointers, kernel, progress);
     return out;
   };
   // The first pass, of one chain with as few draws as there can be, only finds out whether any are needed.
   if (options.method == TheoryMethod::kAuto && !needs_draws(run.network)) {
     const Index draws = std::exchange(kernel.draws, 1);
     Predictions closed = pass(1, run.progress);
-    if (!closed.sampled) return closed;
+    if (!closed.run.sampled) return closed;
     kernel.draws = draws;
   }
   return pass(options.chains, run.progress);
@@ -70,7 +71,7 @@ Predictions predict(const StudyRun& run, const std::vector<TheoryMetric>& metric
 constexpr double kFloor = -14;
 
 std::vector<Row> rows_of(const Predictions& of, const std::vector<TheoryMetric>& metrics, Index first, Index n_states) {
-  const char* kind = of.sampled ? "sampled" : "closed";
+  const char* kind = of.run.sampled ? "sampled" : "closed";
   const auto log_residual = std::ranges::find(metrics, "log10_relative_residual.composite", &TheoryMetric::name);
   const auto at_floor = static_cast<std::size_t>(log_residual - metrics.begin());
   std::vector<Row> rows;
@@ -78,13 +79,14 @@ std::vector<Row> rows_of(const Predictions& of, const std::vector<TheoryMetric>&
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       Statistics samples;
       std::vector<Statistics> chains(static_cast<std::size_t>(of.n_chains));
-      bool floor = true, is_zero = true;
+      bool floor = true, is_zero = true, rounded = true;
       for (Index s = 0; s < of.n_samples; ++s) {
         Statistics of_sample;
         for (Index c = 0; c < of.n_chains; ++c) {
           const double value = of.at(s, c, state, m);
           is_zero = is_zero && of.at(s, c, state, at_floor) == kLogZero;
           floor = floor && of.at(s, c, state, at_floor) < kFloor;
+          rounded = rounded && of.at(s, c, state, at_floor) < of.run.floor;
           if (!std::isfinite(value)) continue;
           of_sample.add(value);
           chains[static_cast<std::size_t>(c)].add(value);
@@ -100,10 +102,10 @@ std::vector<Row> rows_of(const Predictions& of, const std::vector<TheoryMetric>&
         row.mean.reset();
         row.std.reset();
         set_status(row, Status::kOutOfRange, "below the range of double; see log10_relative_residual");
-      } else if (!is_norm && floor && metrics[m].name != "cosine.mean") {
+      } else if (metrics[m].name != "cosine.mean" && (rounded || (!is_norm && floor))) {
         set_rounding_floor(row);
       }
-      if (!of.sampled) continue;
+      if (!of.run.sampled) continue;
       Statistics over_chains;
       for (const Statistics& chain : chains) {
         if (chain.n() > 0) over_chains.add(*chain.mean());
@@ -133,7 +135,7 @@ Row decay_row(const Predictions& of, const std::vector<TheoryMetric>& metrics, I
     }
   }
   std::size_t length = 0;
-  while (length < mean.size() && std::isfinite(mean[length])) ++length;
+  while (length < mean.size() && std::isfinite(mean[length]) && mean[length] > of.run.floor) ++length;
   mean.resize(length);
   const Decay decay = decay_of(mean, samples);
   Row row{.metric = "decay", .kind = kind};
@@ -150,7 +152,8 @@ void check_kernel_memory(const Network& network, const MemoryPlan& plan, const T
   // States, and what an attention has in flight: some thirty matrices of tokens by tokens, heads included.
   const double heads = static_cast<double>(std::max<Index>(network.sizes.n_heads, 1));
   const double in_flight = n * n * (30 + 4 * heads) + n * static_cast<double>(network.sizes.d_model) * 6;
-  check_memory(sizeof(double) * (chains * 3 * n * n + 2 * static_cast<double>(threads()) * in_flight),
+  const double state = shares_weights(network) ? shared_kernel_size(network, plan.n_tokens, options.draws) : 3 * n * n;
+  check_memory(sizeof(double) * (chains * state + 2 * static_cast<double>(threads()) * in_flight),
                fmt::format("theory of {} samples of {} tokens", plan.n_samples, plan.n_tokens),
                "take fewer tokens or samples");
 }
