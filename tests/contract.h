@@ -71,13 +71,13 @@ inline void expect_sound(const View& view, const std::string& name) {
 // Narrow and without Unicode: nothing but ASCII, and no line too long.
 inline void expect_fits_any_terminal(const Result& result, const std::string& name) {
   const std::string text = to_table(result, {.colour = false, .width = 60, .unicode = false, .plot = true});
-  std::size_t longest = 0;
+  std::string longest;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    longest = std::max(longest, end - at);
+    if (end - at > longest.size()) longest = text.substr(at, end - at);
     at = end + 1;
   }
-  EXPECT_LE(longest, 60U) << name;
+  EXPECT_LE(longest.size(), 60U) << name << ": " << longest;
   EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); })) << name;
   EXPECT_EQ(text.find("\\u{"), std::string::npos) << name << ": a sign has no spelling in ASCII";
   const auto is_digit = [&](std::size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };

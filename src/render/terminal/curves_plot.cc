@@ -16,10 +16,10 @@ namespace rankfall {
 namespace {
 
 constexpr int kRows = 20;
-constexpr int kLabel = 9;          // columns of the axis
-constexpr double kSmallest = 0.1;  // exponents nearer to 0 are drawn at the top
-constexpr double kDeep = 30;       // exponents beyond this have an axis that is logarithmic in them
-constexpr double kDecades = 100;   // values that span more have a logarithmic axis
+constexpr int kLeastLabel = 9, kMostLabel = 16;  // columns of the axis
+constexpr double kSmallest = 0.1;                // exponents nearer to 0 are drawn at the top
+constexpr double kDeep = 30;                     // exponents beyond this have an axis that is logarithmic in them
+constexpr double kDecades = 100;                 // values that span more have a logarithmic axis
 
 constexpr std::array<std::string_view, 8> kSigns = {"●", "▲", "■", "◆", "○", "△", "□", "◇"};
 constexpr std::array<std::string_view, 8> kAsciiSigns = {"o", "^", "#", "x", "@", "+", "%", "&"};
@@ -159,7 +159,10 @@ PlotScale scale_for(const Curves& curves, const CurveGrid& grid) {
 std::string plot_of(const Curves& curves, const CurveGrid& grid, const Screen& screen) {
   const TableOptions& options = screen.options;
   const PlotScale scale = scale_for(curves, grid);
-  const int columns = std::max(20, options.width - kLabel - 2);
+  int axis = kLeastLabel;
+  for (const PlotScale::Mark& label : scale.labels) axis = std::max(axis, display_width(screen.text(label.text)));
+  axis = std::min(axis, kMostLabel);
+  const int columns = std::max(20, options.width - axis - 2);
   const double first = grid.xs.front(), span = std::max(grid.xs.back() - first, 1.0);
   // Distances of huge values may be infinite, and their quotients no numbers: those are drawn at the beginning.
   const auto at = [](double share, int n) {
@@ -210,20 +213,22 @@ std::string plot_of(const Curves& curves, const CurveGrid& grid, const Screen& s
   const std::string bar = options.unicode ? "│" : "|";
   std::string out;
   for (int r = 0; r < kRows; ++r) {
-    out += paint(Colour::kDim, fit(labels[static_cast<std::size_t>(r)], kLabel, Align::kRight) + " " + bar) +
+    out += paint(Colour::kDim,
+                 fit(labels[static_cast<std::size_t>(r)], axis, Align::kRight, options.unicode) + " " + bar) +
            canvas.line(r) + '\n';
   }
   const std::string begin = screen.text(trimmed(first));
   const std::string last = fmt::format("{} {}", screen.text(curves.x), screen.text(trimmed(grid.xs.back())));
-  out += paint(Colour::kDim,
-               std::string(kLabel + 2, ' ') + fit(begin, columns - display_width(last), Align::kLeft) + last) +
+  out += paint(Colour::kDim, std::string(static_cast<std::size_t>(axis) + 2, ' ') +
+                                 fit(begin, columns - display_width(last), Align::kLeft, options.unicode) + last) +
          '\n';
   std::string legend;
   for (std::size_t v = 0; v < grid.names.size(); ++v) {
     legend += fmt::format("{}{} {}", v == 0 ? "" : "   ", signs[v % signs.size()], screen.text(grid.names[v]));
   }
   if (!scale.note.empty()) legend += "   (" + scale.note + ")";
-  for (const auto& line : wrap(legend, columns, options.unicode)) out += std::string(kLabel + 2, ' ') + line + '\n';
+  for (const auto& line : wrap(legend, columns, options.unicode))
+    out += std::string(static_cast<std::size_t>(axis) + 2, ' ') + line + '\n';
   return out;
 }
 

@@ -32,7 +32,7 @@ TEST(ClosedAttention, KnowsItsError) {
     const double closed = trace(closed_mixing(network, attention, gram, tokens));
     Sample sample;
     sample.content = TokenIds(static_cast<std::size_t>(c.n), 0);
-    const SampledAttention drawn{network, attention, 0, sample, tokens, 1, 6'000};
+    const SampledAttention drawn{network, attention, 0, sample, tokens, 1, 6'000, 0};
     const double sampled = trace(drawn.mixing(gram)) / a;  // values have a variance of a, too
     const double error = closed / sampled - 1;
     const double estimate = closed_error(network, attention, gram, tokens).value_or(0);

@@ -71,7 +71,7 @@ Network network_of(const nlohmann::json& c) {
                       c["L"].get<int>(), c["H"].get<int>(), c["d"].get<int>(),
                       c["mlp"].get<bool>() ? c["m"].get<int>() : 0, c["norm"].get<std::string>(), c["s"].get<double>(),
                       c["act"].get<std::string>(), c["branch"].get<double>(), c["attn_skip"].get<double>(),
-                      c["mlp_skip"].get<double>(), c["causal"].get<bool>() ? "causal" : "none"),
+                      c["mlp_skip"].get<double>(), c["causal"].get<bool>() ? "causal" : "complete"),
           0)
           .network;
   // Groups of blocks beyond the first get tensors of their own.
@@ -194,7 +194,7 @@ TEST(SharedKernel, IgnoresPadding) {
   std::vector<States> seen(2);
   for (std::size_t i = 0; i < 2; ++i) {
     KernelObserver* observer = &seen[i];
-    run_kernel(network, std::span(i == 0 ? &padded : &shorter, 1), 1, std::span(&observer, 1), {}, {});
+    run_kernel(network, std::span(i == 0 ? &padded : &shorter, 1), 1, std::span(&observer, 1), {.closed_below = 1e9}, {});
   }
   for (Index i = 0; i < 3; ++i) {
     for (Index j = 0; j < 3; ++j) EXPECT_NEAR(seen[0].last(i, j), seen[1].last(i, j), 1e-12);
