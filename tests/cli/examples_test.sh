@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# examples_test.sh RANKFALL FAMILIES [SECONDS=2]: runs every example that the help of a command shows, each in a folder of its own
+# examples_test.sh RANKFALL FAMILIES [SECONDS=1]: runs every example that the help of a command shows, each in a folder of its own
 # that has the files it names. One that is still running after SECONDS has read its arguments and inputs, and is ended.
 set -euo pipefail
 
 rankfall=$(readlink -f -- "$1")
 families=$(readlink -f -- "$2")
-seconds=${3:-2}
+seconds=${3:-1}
 dir=$(mktemp -d)
 trap 'rm -rf -- "$dir"' EXIT
 mkdir -p "$dir/bin" "$dir/files/path/to"
