@@ -68,6 +68,8 @@ std::string_view words_of(Question question) {
   switch (question) {
     case Question::kCollapses:
       return "What collapses, and where?";
+    case Question::kPredicted:
+      return "What does theory predict?";
     case Question::kPrevents:
       return "What prevents it?";
     case Question::kSpeed:

@@ -182,6 +182,7 @@ struct Figure {
 // The questions of a reader with ten seconds, in the order of a page.
 enum class Question {
   kCollapses,
+  kPredicted,
   kSpeed,
   kPrevents,
   kPaths,

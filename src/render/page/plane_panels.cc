@@ -64,6 +64,10 @@ Panel panel_of(const Heat& heat, const SharedColours& colours) {
   chart.diverging = any && colours.low < 0 && !heat.logarithms;
   chart.low = chart.diverging ? -reach : colours.is_share || !any ? 0 : colours.low;  // equal colours, equal sizes
   chart.high = chart.diverging || tiny || !any ? reach : colours.high;
+  if (heat.logarithms && any) {  // at least a power of ten, for the same reason
+    const double missing = std::max(0.0, 1 - (chart.high - chart.low));
+    chart.low -= missing;
+  }
   if (!(chart.high > chart.low)) chart.high = chart.low + std::max(1e-12, std::abs(chart.low));
   double own = 0;
   for (const Heat::Value& one : heat.values) own = std::max(own, std::abs(one.value.value_or(0)));

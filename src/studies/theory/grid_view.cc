@@ -199,10 +199,14 @@ View grid_view(const Result& result, const Grid& grid, std::span<const std::stri
       figure.notes.emplace_back("Collapse begins where the relative residual falls below a tenth.");
       std::size_t n_collapsed = 0;
       for (const auto& [place, value] : values) n_collapsed += value < kCollapsedAt ? 1 : 0;
-      view.answers.push_back({Question::kTheory,
-                              fmt::format("{} of {} networks collapse at {}: their relative residual is below a tenth.",
-                                          n_collapsed, values.size(), layer_words(result)),
-                              n_collapsed > 0 ? Tone::kWarning : Tone::kGood});
+      const std::string where = layer_words(result);
+      const std::string answer =
+          n_collapsed == 0
+              ? fmt::format("None of {} networks collapses: no relative residual falls below a tenth at {}.",
+                            values.size(), where)
+              : fmt::format("{} of {} networks collapse: their relative residual falls below a tenth at {}.",
+                            n_collapsed, values.size(), where);
+      view.answers.push_back({Question::kPredicted, answer, n_collapsed > 0 ? Tone::kWarning : Tone::kGood});
     }
     view.figures.push_back(std::move(figure));
   }

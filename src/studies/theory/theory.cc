@@ -49,8 +49,11 @@ Predictions predict(const StudyRun& run, const std::vector<TheoryMetric>& metric
     for (const Sample& sample : run.samples) {
       for (Index chain = 0; chain < n_chains; ++chain) {
         const Index n_draws = std::max<Index>(1, kStateDraws / n_chains);
+        // As far as possible the same draws whatever the number of chains, so that what is closed and what is sampled
+        // can be compared.
+        const Index first_draw = std::ssize(out.observers) / n_chains * kStateDraws + chain * n_draws;
         out.observers.push_back(
-            std::make_unique<TheoryObserver>(metrics, run.network, sample, seed, std::ssize(out.observers), n_draws));
+            std::make_unique<TheoryObserver>(metrics, run.network, sample, seed, first_draw, n_draws));
         pointers.push_back(out.observers.back().get());
       }
     }

@@ -98,12 +98,12 @@ std::vector<TheoryMetric> theory_metrics(const std::vector<std::string>& asked) 
 }
 
 TheoryObserver::TheoryObserver(const std::vector<TheoryMetric>& metrics, const Network& network, const Sample& sample,
-                               std::uint64_t seed, Index run, Index n_draws)
+                               std::uint64_t seed, Index first_draw, Index n_draws)
     : metrics_(metrics),
       width_(network.sizes.d_model),
       sample_(sample),
       seed_(seed),
-      run_(run),
+      first_draw_(first_draw),
       n_draws_(n_draws),
       values_(static_cast<std::size_t>(network.sizes.n_blocks + 1), std::vector<double>(metrics.size(), kNoValue)) {}
 
@@ -122,7 +122,7 @@ void TheoryObserver::hidden(Index state, const Gram& k, const Tokens& tokens) {
   const double share_of_draw = 1 / static_cast<double>(n_draws_);
   for (Index draw = 0; draw < n_draws_; ++draw) {
     // The same numbers in every state, so that curves over layers do not jump.
-    const RandomKey key = random_key(seed_, fmt::format("theory, states of run {}, draw {}", run_, draw));
+    const RandomKey key = random_key(seed_, fmt::format("theory, states, draw {}", first_draw_ + draw));
     const SplitState x = drawn_linear(factor, {1, 0}, width_, key, key);
     const SplitNorms own = split_norms(x, sample_.valid, false);
     for (const NamedNorm& norm : kNorms) {

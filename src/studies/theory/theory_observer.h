@@ -22,12 +22,12 @@ struct TheoryMetric {
 std::vector<TheoryMetric> theory_metrics(const std::vector<std::string>& asked);
 
 // Reads the metrics of every state of one sample in one chain. Frobenius norms and the cosine are those of the Gram
-// matrix; everything else is the mean over states that are drawn from it at the network's width, with random numbers of
-// this run, one of a sample in a chain.
+// matrix; everything else is the mean over states that are drawn from it at the network's width, with the random
+// numbers of these draws.
 class TheoryObserver final : public KernelObserver {
  public:
   TheoryObserver(const std::vector<TheoryMetric>& metrics, const Network& network, const Sample& sample,
-                 std::uint64_t seed, Index run, Index n_draws);
+                 std::uint64_t seed, Index first_draw, Index n_draws);
 
   void hidden(Index state, const Gram& k, const Tokens& tokens) override;
 
@@ -39,7 +39,7 @@ class TheoryObserver final : public KernelObserver {
   Index width_;
   const Sample& sample_;
   std::uint64_t seed_;
-  Index run_, n_draws_;
+  Index first_draw_, n_draws_;
   std::vector<std::vector<double>> values_;  // by state and metric
 };
 

@@ -178,7 +178,7 @@ Answer answer_of(const Result& result, const LayerCurves& of, bool names_model) 
     if (row.status == Status::kDoublyExponential) doubly.push_back(row.variant);
     if (row.status == Status::kNoCollapse) kept.push_back(row.variant);
   }
-  Answer answer{Question::kTheory, "", doubly.empty() ? Tone::kNeutral : Tone::kWarning};
+  Answer answer{Question::kPredicted, "", doubly.empty() ? Tone::kNeutral : Tone::kWarning};
   const std::string prefix = names_model ? of.model + ": t" : "T";
   answer.answer = prefix + "heory predicts ";
   const auto phrases = [](const std::vector<std::string>& variants) {
