@@ -19,6 +19,8 @@ inline constexpr std::size_t kMaxSentencePieceBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kMaxStandardInput = std::size_t{1} << 30;  // a text; files of text are mapped
 inline constexpr std::size_t kMaxSampleBytes = std::size_t{1} << 20;    // of a sample at most this much is tokenised
 
+inline constexpr std::size_t kMaxGgufKeys = 65'536, kMaxGgufTensors = 1'048'576;
+
 inline constexpr Index kMaxImageSide = 32'768;
 inline constexpr Index kMaxImagePixels = 64'000'000;
 
