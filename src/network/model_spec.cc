@@ -11,11 +11,14 @@
 #include "base/grid.h"
 #include "base/parse_number.h"
 #include "base/suggestion.h"
+#include "io/gguf.h"
 #include "io/hub_cache.h"
 #include "io/json_file.h"
 #include "io/json_limits.h"
 #include "network/checkpoint.h"
 #include "network/families/families.h"
+#include "network/gguf_config.h"
+#include "network/gguf_model.h"
 #include "network/presets.h"
 #include <rankfall/error.h>
 #include <rankfall/model.h>
@@ -116,15 +119,24 @@ HubSnapshot cached_snapshot(std::string_view spec) {
       spec, preset_names().size(), did_you_mean(spec, preset_specs()));
 }
 
+// A file that says it is one of llama.cpp, whether it is sound or not.
+bool is_gguf(const std::filesystem::path& path) {
+  std::error_code error;
+  if (path.empty() || !std::filesystem::is_regular_file(path, error)) return false;
+  return path.extension() == ".gguf" || looks_like_gguf(MappedFile::open(path)->bytes());
+}
+
 // A model that is neither a preset nor a specification: a directory, a hub name, or a mistake.
 Model open_path(std::string_view spec, bool ignore_unused) {
   const std::filesystem::path path = spec;
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return open_checkpoint(path, ignore_unused);
+  if (is_gguf(path)) return open_gguf(path, ignore_unused);
   if (std::filesystem::exists(path, error)) {
     const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-    throw input_error("{}: is a file, expected a directory with config.json and model.safetensors; did you mean {}?",
-                      spec, folder.string());
+    throw input_error(
+        "{}: is a file, expected a directory with config.json and model.safetensors, or a GGUF file; did you mean {}?",
+        spec, folder.string());
   }
   const HubSnapshot cached = cached_snapshot(spec);
   if (cached.directory.empty()) throw_no_model(spec, cached.problem);
@@ -191,6 +203,11 @@ std::optional<Config> drawn_config(std::string_view spec, std::optional<Index> n
   const std::string_view name = spec.substr(0, spec.size() - kInitSuffix.size());
   if (const auto preset = preset_config(name)) {
     return config(parse_json(*preset, spec), std::string(spec), ErrorKind::kUsage);
+  }
+  if (is_gguf(std::string(name))) {
+    const auto file = GgufFile::open(std::string(name));
+    directory = std::string(name);
+    return config(gguf_config(*file), file->where(), ErrorKind::kInput);
   }
   std::error_code error;
   directory = !name.empty() && std::filesystem::is_directory(name, error) ? std::string(name)
