@@ -238,8 +238,9 @@ std::string sentencepiece_bytes(const UnigramVocabulary& vocabulary) {
                piece);
     put_bytes(1, piece, model);
   }
-  std::string trainer;  // TrainerSpec: model_type = 3 (1: unigram), byte_fallback = 35, ids of special pieces = 40..43
-  put_number(3, 1, trainer);
+  std::string trainer;  // TrainerSpec: model_type = 3 (1: unigram, 2: pairs), byte_fallback = 35, ids of special pieces
+                        // = 40..43
+  put_number(3, vocabulary.joins_pairs ? 2 : 1, trainer);
   put_number(35, vocabulary.byte_fallback ? 1 : 0, trainer);
   put_number(40, vocabulary.unknown, trainer);
   for (const std::uint32_t field : {41U, 42U, 43U}) put_number(field, static_cast<std::uint64_t>(-1), trainer);

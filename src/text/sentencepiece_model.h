@@ -21,8 +21,9 @@ std::unique_ptr<PieceModel> open_sentencepiece(std::string_view bytes, std::stri
                                                const SentencePieceRules& rules);
 
 // The pieces of a vocabulary with scores, and replacements in SentencePiece's own form, as a model of the library: what
-// a tokenizer.json of type Unigram holds.
+// a tokenizer.json of type Unigram or a GGUF file holds.
 struct UnigramVocabulary {
+  bool joins_pairs = false;  // byte-pair encoding: neighbours are joined, those of the highest score first
   std::vector<std::pair<std::string, double>> pieces;  // with scores, numbered in order
   std::size_t unknown = 0;
   std::vector<std::int32_t> special;  // numbers of pieces that text never becomes

@@ -7,12 +7,14 @@
 
 #include "base/errors.h"
 #include "base/parse_number.h"
+#include "io/gguf.h"
 #include "io/json_file.h"
 #include "io/mapped_file.h"
 #include "io/utf8.h"
 #include "network/config.h"
 #include "text/bert_words.h"
 #include "text/byte_pair.h"
+#include "text/gguf_tokenizer.h"
 #include "text/sentencepiece_model.h"
 #include "text/tokenizer_parts.h"
 #include "text/unicode.h"
@@ -299,7 +301,13 @@ TokenizerParts open_sentencepiece_file(const fs::path& path, const FamilyTokens&
   return parts;
 }
 
+bool is_gguf(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && looks_like_gguf(MappedFile::open(path)->bytes());
+}
+
 TokenizerParts open_parts(const fs::path& directory) {
+  if (is_gguf(directory)) return gguf_tokenizer(*GgufFile::open(directory));
   const fs::path config_file = directory / "config.json";
   const fs::path fast = directory / "tokenizer.json";
   if (!is_there(config_file)) {
@@ -351,6 +359,12 @@ void choose_special(const fs::path& directory, SpecialTokens special, TokenizerP
   parts.back.clear();
   parts.rule = "as requested";
   if (special == SpecialTokens::kNone) return;
+  if (is_gguf(directory)) {
+    const auto begin = gguf_begin(*GgufFile::open(directory));
+    if (!begin) throw input_error("{}: the tokenizer has no token that begins a text", directory.string());
+    parts.front = {*begin};
+    return;
+  }
   std::string name = named_token(directory, settings_of(directory), "bos_token");
   if (name.empty()) {
     const fs::path file = directory / "config.json";
