@@ -87,7 +87,7 @@ int wanted(const char* variable, int otherwise) {
 // Every state of the full network and the first two of pure attention. RANKFALL_RANDOM_NETWORKS=40 takes all of them
 // and twenty seeds.
 TEST(RandomNetworks, AreAsPredicted) {
-  const int n_networks = wanted("RANKFALL_RANDOM_NETWORKS", 6);
+  const int n_networks = wanted("RANKFALL_RANDOM_NETWORKS", 5);
   const Index n_seeds = n_networks >= 40 ? 20 : 6;
   int n_compared = 0;
   for (int i = 0; i < n_networks; ++i) {
@@ -97,7 +97,8 @@ TEST(RandomNetworks, AreAsPredicted) {
       if (metric != kResidual || (variant == "san" && layer > 2)) continue;
       ++n_compared;
       const double growth = variant == "san" ? std::pow(3.0, static_cast<double>(layer - 1)) : 1;
-      const double allowed = 4 * std::hypot(of.error_of_mean, of.standard_error) + growth * network.share * 0.5 + 0.01;
+      const double bias = (variant == "san" ? 0.5 : 0.1) * growth * network.share + 0.005;
+      const double allowed = 4 * std::hypot(of.error_of_mean, of.standard_error) + bias;
       EXPECT_LE(std::abs(of.bias()), allowed) << network.spec << " tokens " << network.n_tokens << " " << variant << " "
                                               << layer << ": " << of.measured << " predicted " << of.predicted;
       if (std::getenv("RANKFALL_SHOW")) {
@@ -109,21 +110,20 @@ TEST(RandomNetworks, AreAsPredicted) {
   EXPECT_EQ(n_compared, n_networks * 5);
 }
 
-// The same network at width d, 2 d and 4 d, its weights' variance as 1/d: theory predicts the same, and the bias
-// shrinks.
+// The same network at width d, 2 d and 4 d, its weights' variance as 1/d: theory predicts the same, and what the
+// second state of pure attention differs by halves, as n/d does.
 TEST(RandomNetworks, TheBiasShrinksWithWidth) {
   const int n_networks = wanted("RANKFALL_RANDOM_NETWORKS", 0) >= 40 ? 12 : 3;
-  constexpr const char* kKinds[] = {"norm=post,std={},mlp={}", "norm=pre,std={},mask=causal", "norm=none,std={}",
-                                    "norm=post,std={},mask=window,window=3,mlp={},act=relu"};
+  constexpr const char* kKinds[] = {"norm=none,std={}", "norm=post,std={},mlp={}", "norm=pre,std={},bias=0"};
   std::vector<Statistics> of_width(3);
   for (int i = 0; i < n_networks; ++i) {
-    const Index n = 8 + 4 * (i / 4);
+    const Index n = 6 + 2 * (i / 3);
     for (std::size_t w = 0; w < 3; ++w) {
-      const Index d = (2 * n) << w;
+      const Index d = (8 * n) << w;
       const std::string stddev = fmt::format("{:.6f}", 0.9 / std::sqrt(static_cast<double>(d)));
       const std::string spec =
-          fmt::format("san:layers=2,heads=2,dim={},", d) + fmt::format(fmt::runtime(kKinds[i % 4]), stddev, 2 * d);
-      const Differences found = compared(spec, n, 24);
+          fmt::format("san:layers=2,heads=2,dim={},", d) + fmt::format(fmt::runtime(kKinds[i % 3]), stddev, 2 * d);
+      const Differences found = compared(spec, n, 200);
       const Difference& of = found.at({"san", 2, kResidual});
       of_width[w].add(of.bias());
       if (std::getenv("RANKFALL_SHOW")) {
@@ -131,7 +131,8 @@ TEST(RandomNetworks, TheBiasShrinksWithWidth) {
       }
     }
   }
-  const auto bias = [&](std::size_t w) { return std::abs(*of_width[w].mean()); };
+  const auto bias = [&](std::size_t w) { return *of_width[w].mean(); };
+  EXPECT_GT(bias(2), 0);
   EXPECT_LT(bias(1), 0.75 * bias(0));
   EXPECT_LT(bias(2), 0.75 * bias(1));
 }
