@@ -19,12 +19,27 @@
 namespace rankfall {
 namespace {
 
-constexpr std::string_view kMagic = "GGUF";
+constexpr std::string_view kGgufMagic = "GGUF";
 constexpr std::size_t kMaxKey = 65'535, kMaxTensorName = 255;
 constexpr std::uint32_t kMaxDimensions = 4;
 
 // The format's types of values.
-enum Type : std::uint32_t { kU8, kI8, kU16, kI16, kU32, kI32, kF32, kBool, kText, kList, kU64, kI64, kF64, kTypes };
+enum GgufValueType : std::uint32_t {
+  kU8,
+  kI8,
+  kU16,
+  kI16,
+  kU32,
+  kI32,
+  kF32,
+  kBool,
+  kText,
+  kList,
+  kU64,
+  kI64,
+  kF64,
+  kTypes
+};
 
 std::size_t size_of(std::uint32_t type) {
   constexpr std::array<std::size_t, kTypes> kSizes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
@@ -67,9 +82,9 @@ GgufValue scalar(std::uint32_t type, const std::byte* at) {
 }
 
 // Goes through the bytes from front to back; what is not there is an error that names the place.
-class Reader {
+class GgufReader {
  public:
-  Reader(std::span<const std::byte> bytes, const std::string& where) : bytes_(bytes), where_(where) {}
+  GgufReader(std::span<const std::byte> bytes, const std::string& where) : bytes_(bytes), where_(where) {}
 
   std::size_t at() const { return at_; }
   std::size_t left() const { return bytes_.size() - at_; }
@@ -104,7 +119,7 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-GgufValue read_value(Reader& in, std::string_view key) {
+GgufValue read_value(GgufReader& in, std::string_view key) {
   const auto type = in.number<std::uint32_t>("the type of a value");
   if (type >= kTypes) in.fail("{} has a value of type {}, expected 0 to 12", in_quotes(key), type);
   if (type == kText) return in.text("a text", in.left());
@@ -121,20 +136,20 @@ GgufValue read_value(Reader& in, std::string_view key) {
     list.bytes = in.take(*n_bytes, "a list");
     return list;
   }
-  const Reader start = in;
+  const GgufReader start = in;
   for (std::uint64_t i = 0; i < list.count; ++i) in.text("a text of a list", in.left());
-  Reader again = start;
+  GgufReader again = start;
   list.bytes = again.take(in.at() - start.at(), "a list");
   return list;
 }
 
-struct Info {
+struct GgufInfo {
   GgufTensor tensor;
   std::uint64_t offset = 0;  // of the data's beginning
 };
 
-Info read_info(Reader& in) {
-  Info info;
+GgufInfo read_info(GgufReader& in) {
+  GgufInfo info;
   GgufTensor& tensor = info.tensor;
   tensor.name = std::string(in.text("a tensor's name", kMaxTensorName));
   const std::string name = in_quotes(tensor.name);
@@ -207,7 +222,13 @@ Index GgufTensor::n_cols() const {
 std::size_t GgufTensor::row_bytes() const { return static_cast<std::size_t>(n_cols()) / type->block * type->bytes; }
 
 bool looks_like_gguf(std::span<const std::byte> bytes) {
-  return bytes.size() >= kMagic.size() && std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) == 0;
+  return bytes.size() >= kGgufMagic.size() && std::memcmp(bytes.data(), kGgufMagic.data(), kGgufMagic.size()) == 0;
+}
+
+bool is_gguf_file(const std::filesystem::path& path) {
+  std::error_code error;
+  if (path.empty() || !std::filesystem::is_regular_file(path, error)) return false;
+  return path.extension() == ".gguf" || looks_like_gguf(MappedFile::open(path)->bytes());
 }
 
 std::shared_ptr<const GgufFile> GgufFile::open(const std::filesystem::path& path) {
@@ -243,8 +264,8 @@ void GgufFile::read(std::span<const std::byte> bytes) {
                       kind.empty() ? std::string("does not begin with 'GGUF'; expected a model file of llama.cpp")
                                    : std::string(kind) + "; expected a GGUF file");
   }
-  Reader in(bytes, where_);
-  in.take(kMagic.size(), "the magic");
+  GgufReader in(bytes, where_);
+  in.take(kGgufMagic.size(), "the magic");
   const auto version = in.number<std::uint32_t>("the version");
   if (version != 2 && version != 3) {
     const bool turned = version == 0x02000000U || version == 0x03000000U;
@@ -272,15 +293,15 @@ void GgufFile::read(std::span<const std::byte> bytes) {
     }
     alignment = static_cast<std::uint64_t>(*number);
   }
-  std::vector<Info> infos;
+  std::vector<GgufInfo> infos;
   for (std::uint64_t i = 0; i < n_tensors; ++i) infos.push_back(read_info(in));
   const std::uint64_t padding = (alignment - in.at() % alignment) % alignment;
   in.take(std::min<std::uint64_t>(padding, in.left()), "padding");
   const std::span<const std::byte> data = bytes.subspan(in.at());
 
-  std::ranges::sort(infos, {}, &Info::offset);
+  std::ranges::sort(infos, {}, &GgufInfo::offset);
   std::uint64_t end = 0;
-  for (Info& info : infos) {
+  for (GgufInfo& info : infos) {
     GgufTensor& tensor = info.tensor;
     const std::string name = in_quotes(tensor.name);
     if (info.offset % alignment != 0) {

@@ -74,7 +74,9 @@ class GgufFile {
   std::size_t n_bytes_ = 0;
 };
 
-// Whether a file begins as one.
+// Whether bytes begin as such a file's.
 bool looks_like_gguf(std::span<const std::byte> bytes);
+// Whether it is a file that says so by its name or its first bytes, sound or not.
+bool is_gguf_file(const std::filesystem::path& path);
 
 }  // namespace rankfall

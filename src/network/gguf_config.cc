@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr GgufName kLlama[] = {
+constexpr GgufName kGgufLlama[] = {
     {"embed_tokens", "token_embd"},
     {"layers.#.input_layernorm", "blk.#.attn_norm"},
     {"layers.#.self_attn.q_proj", "blk.#.attn_q", GgufOrder::kNeighbours},
@@ -32,7 +32,7 @@ constexpr GgufName kLlama[] = {
     {"norm", "output_norm"},
 };
 
-constexpr GgufName kQwen[] = {
+constexpr GgufName kGgufQwen[] = {
     {"embed_tokens", "token_embd"},
     {"layers.#.input_layernorm", "blk.#.attn_norm"},
     {"layers.#.self_attn.q_proj", "blk.#.attn_q"},
@@ -50,7 +50,7 @@ constexpr GgufName kQwen[] = {
     {"norm", "output_norm"},
 };
 
-constexpr GgufName kGemma[] = {
+constexpr GgufName kGgufGemma[] = {
     {"embed_tokens", "token_embd"},
     {"layers.#.input_layernorm", "blk.#.attn_norm"},
     {"layers.#.self_attn.q_proj", "blk.#.attn_q"},
@@ -68,7 +68,7 @@ constexpr GgufName kGemma[] = {
     {"norm", "output_norm"},
 };
 
-constexpr GgufName kGpt2[] = {
+constexpr GgufName kGgufGpt2[] = {
     {"wte", "token_embd"},
     {"wpe", "position_embd"},
     {"h.#.ln_1", "blk.#.attn_norm"},
@@ -80,7 +80,7 @@ constexpr GgufName kGpt2[] = {
     {"ln_f", "output_norm"},
 };
 
-constexpr GgufName kGptNeox[] = {
+constexpr GgufName kGgufGptNeox[] = {
     {"embed_in", "token_embd"},
     {"layers.#.input_layernorm", "blk.#.attn_norm"},
     {"layers.#.attention.query_key_value", "blk.#.attn_qkv", GgufOrder::kHeadsLast},
@@ -91,7 +91,7 @@ constexpr GgufName kGptNeox[] = {
     {"final_layer_norm", "output_norm"},
 };
 
-constexpr GgufName kBloom[] = {
+constexpr GgufName kGgufBloom[] = {
     {"word_embeddings", "token_embd"},
     {"word_embeddings_layernorm", "token_embd_norm"},
     {"h.#.input_layernorm", "blk.#.attn_norm"},
@@ -103,7 +103,7 @@ constexpr GgufName kBloom[] = {
     {"ln_f", "output_norm"},
 };
 
-constexpr GgufName kBert[] = {
+constexpr GgufName kGgufBert[] = {
     {"embeddings.word_embeddings", "token_embd"},
     {"embeddings.position_embeddings", "position_embd"},
     {"embeddings.token_type_embeddings", "token_types"},
@@ -118,7 +118,7 @@ constexpr GgufName kBert[] = {
     {"encoder.layer.#.output.LayerNorm", "blk.#.layer_output_norm"},
 };
 
-constexpr GgufName kT5[] = {
+constexpr GgufName kGgufT5[] = {
     {"shared", "token_embd"},
     {"encoder.block.#.layer.0.SelfAttention.q", "enc.blk.#.attn_q"},
     {"encoder.block.#.layer.0.SelfAttention.k", "enc.blk.#.attn_k"},
@@ -135,18 +135,18 @@ constexpr GgufName kT5[] = {
 };
 
 constexpr GgufArchitecture kArchitectures[] = {
-    {"llama", "llama", kLlama},
-    {"qwen2", "qwen2", kQwen},
-    {"qwen3", "qwen3", kQwen},
-    {"gemma2", "gemma2", kGemma, false, true},
-    {"gemma3", "gemma3_text", kGemma, false, true},
-    {"phi3", "phi3", kQwen},
-    {"gpt2", "gpt2", kGpt2, true},
-    {"gptneox", "gpt_neox", kGptNeox},
-    {"bloom", "bloom", kBloom},
-    {"bert", "bert", kBert},
-    {"t5", "t5", kT5},
-    {"t5encoder", "t5", kT5},
+    {"llama", "llama", kGgufLlama},
+    {"qwen2", "qwen2", kGgufQwen},
+    {"qwen3", "qwen3", kGgufQwen},
+    {"gemma2", "gemma2", kGgufGemma, false, true},
+    {"gemma3", "gemma3_text", kGgufGemma, false, true},
+    {"phi3", "phi3", kGgufQwen},
+    {"gpt2", "gpt2", kGgufGpt2, true},
+    {"gptneox", "gpt_neox", kGgufGptNeox},
+    {"bloom", "bloom", kGgufBloom},
+    {"bert", "bert", kGgufBert},
+    {"t5", "t5", kGgufT5},
+    {"t5encoder", "t5", kGgufT5},
 };
 
 // The metadata, with errors that name the file and the key.
@@ -219,7 +219,7 @@ void set(Json& config, const char* key, const std::optional<T>& value) {
 bool has_tensor(const Metadata& of, std::string_view name) { return of.file().find(name) != nullptr; }
 
 // One number for each pair of a head's channels, from a small tensor.
-std::vector<double> factors(const Metadata& of, std::string_view name) {
+std::vector<double> rope_factors(const Metadata& of, std::string_view name) {
   const GgufTensor& tensor = *of.file().find(name);
   constexpr Index kMost = 4'096;
   if (tensor.shape.size() != 1 || tensor.n_cols() > kMost || tensor.type->name != "F32") {
@@ -242,13 +242,13 @@ void add_rotary(const Metadata& of, Json& config) {
   const auto original = of.integer("rope.scaling.original_context_length");
   if (has_tensor(of, "rope_factors_long.weight") && has_tensor(of, "rope_factors_short.weight")) {
     config["rope_scaling"] = {{"rope_type", "longrope"},
-                              {"long_factor", factors(of, "rope_factors_long.weight")},
-                              {"short_factor", factors(of, "rope_factors_short.weight")}};
+                              {"long_factor", rope_factors(of, "rope_factors_long.weight")},
+                              {"short_factor", rope_factors(of, "rope_factors_short.weight")}};
     set(config["rope_scaling"], "attention_factor", of.number("rope.scaling.attn_factor"));
     set(config, "original_max_position_embeddings", original);
   } else if (has_tensor(of, "rope_freqs.weight")) {
     // Llama 3: the converter has worked out by how much each frequency is stretched.
-    const std::vector<double> each = factors(of, "rope_freqs.weight");
+    const std::vector<double> each = rope_factors(of, "rope_freqs.weight");
     config["rope_scaling"] = {
         {"rope_type", "longrope"}, {"long_factor", each},
         {"short_factor", each},    {"attention_factor", 1.0},

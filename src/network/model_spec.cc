@@ -119,19 +119,12 @@ HubSnapshot cached_snapshot(std::string_view spec) {
       spec, preset_names().size(), did_you_mean(spec, preset_specs()));
 }
 
-// A file that says it is one of llama.cpp, whether it is sound or not.
-bool is_gguf(const std::filesystem::path& path) {
-  std::error_code error;
-  if (path.empty() || !std::filesystem::is_regular_file(path, error)) return false;
-  return path.extension() == ".gguf" || looks_like_gguf(MappedFile::open(path)->bytes());
-}
-
 // A model that is neither a preset nor a specification: a directory, a hub name, or a mistake.
 Model open_path(std::string_view spec, bool ignore_unused) {
   const std::filesystem::path path = spec;
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return open_checkpoint(path, ignore_unused);
-  if (is_gguf(path)) return open_gguf(path, ignore_unused);
+  if (is_gguf_file(path)) return open_gguf(path, ignore_unused);
   if (std::filesystem::exists(path, error)) {
     const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     throw input_error(
@@ -204,7 +197,7 @@ std::optional<Config> drawn_config(std::string_view spec, std::optional<Index> n
   if (const auto preset = preset_config(name)) {
     return config(parse_json(*preset, spec), std::string(spec), ErrorKind::kUsage);
   }
-  if (is_gguf(std::string(name))) {
+  if (is_gguf_file(std::string(name))) {
     const auto file = GgufFile::open(std::string(name));
     directory = std::string(name);
     return config(gguf_config(*file), file->where(), ErrorKind::kInput);

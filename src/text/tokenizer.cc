@@ -301,13 +301,8 @@ TokenizerParts open_sentencepiece_file(const fs::path& path, const FamilyTokens&
   return parts;
 }
 
-bool is_gguf(const fs::path& path) {
-  std::error_code error;
-  return fs::is_regular_file(path, error) && looks_like_gguf(MappedFile::open(path)->bytes());
-}
-
 TokenizerParts open_parts(const fs::path& directory) {
-  if (is_gguf(directory)) return gguf_tokenizer(*GgufFile::open(directory));
+  if (is_gguf_file(directory)) return gguf_tokenizer(*GgufFile::open(directory));
   const fs::path config_file = directory / "config.json";
   const fs::path fast = directory / "tokenizer.json";
   if (!is_there(config_file)) {
@@ -359,7 +354,7 @@ void choose_special(const fs::path& directory, SpecialTokens special, TokenizerP
   parts.back.clear();
   parts.rule = "as requested";
   if (special == SpecialTokens::kNone) return;
-  if (is_gguf(directory)) {
+  if (is_gguf_file(directory)) {
     const auto begin = gguf_begin(*GgufFile::open(directory));
     if (!begin) throw input_error("{}: the tokenizer has no token that begins a text", directory.string());
     parts.front = {*begin};
