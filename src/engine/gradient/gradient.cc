@@ -40,7 +40,7 @@ class Backward {
   Backward(const Sample& sample, Index index, Index n_probes, const GradientSink& sink)
       : sample_(sample), index_(index), n_probes_(n_probes), sink_(sink) {}
 
-  void enter(const LoadedLayer<double>& layer, const Tape& tape) {
+  void enter(const LoadedLayer<double>& layer, const Tape<Matrix<double>>& tape) {
     layer_ = &layer;
     tape_ = &tape;
   }
@@ -141,7 +141,7 @@ class Backward {
   Index n_probes_;
   const GradientSink& sink_;
   const LoadedLayer<double>* layer_ = nullptr;
-  const Tape* tape_ = nullptr;
+  const Tape<Matrix<double>>* tape_ = nullptr;
   std::size_t branch_ = 0;
 };
 
@@ -181,7 +181,7 @@ std::vector<std::vector<BlockGradients>> gradient_norms(const Network& network, 
   std::vector<Inputs*> watch;
   for (Inputs& of_sample : inputs) watch.push_back(&of_sample);
   std::vector<Matrix<double>> outputs = input_states<double>(network, weights, samples);
-  run_samples<Taping, Inputs>(network, weights, samples, watch, outputs, {});
+  run_samples<DenseTaping, Inputs>(network, weights, samples, watch, outputs, {});
 
   std::vector<Backward> domains;
   std::vector<Backward::State> states(samples.size());
@@ -207,7 +207,7 @@ std::vector<std::vector<BlockGradients>> gradient_norms(const Network& network, 
   for (Index l = n_layers; l-- > 0;) {
     const auto& loaded = loader.load(l);
     each_sample([&](std::size_t s) {
-      Taping taping(&samples[s], nullptr);
+      DenseTaping taping(&samples[s], nullptr);
       taping.enter(loaded);
       step(taping, *loaded.layer, std::move(inputs[s][static_cast<std::size_t>(l)]));
       domains[s].enter(loaded, taping.tape());
