@@ -129,7 +129,9 @@ class Backward {
 
   double weight_square(ProjectionName projection, std::size_t probe, const Matrix<double>& y,
                        const Matrix<double>& x) const {
-    const Matrix<double> gradient = product<double>(true, false, y, x);
+    // step_back multiplies by the branch's scale behind the function.
+    const double scale = layer_->layer->branches[branch_].scale;
+    const Matrix<double> gradient = product<double>(true, false, y, x, scale);
     if (sink_) sink_({index_, static_cast<Index>(probe), layer_->index, projection}, gradient);
     return gradient.squaredNorm() / static_cast<double>(n_probes_);
   }
@@ -176,12 +178,12 @@ std::vector<std::vector<BlockGradients>> gradient_norms(const Network& network, 
   const auto each_sample = [&](const auto& body) {
     parallel_for(n_samples, [&](Index s) { body(static_cast<std::size_t>(s)); });
   };
-  using Inputs = std::vector<Matrix<double>>;
-  std::vector<Inputs> inputs(samples.size());
-  std::vector<Inputs*> watch;
-  for (Inputs& of_sample : inputs) watch.push_back(&of_sample);
+  using OfSample = std::vector<Matrix<double>>;
+  std::vector<OfSample> inputs(samples.size());
+  std::vector<OfSample*> watch;
+  for (OfSample& of_sample : inputs) watch.push_back(&of_sample);
   std::vector<Matrix<double>> outputs = input_states<double>(network, weights, samples);
-  run_samples<DenseTaping, Inputs>(network, weights, samples, watch, outputs, {});
+  run_samples<DenseTaping, OfSample>(network, weights, samples, watch, outputs, {});
 
   std::vector<Backward> domains;
   std::vector<Backward::State> states(samples.size());

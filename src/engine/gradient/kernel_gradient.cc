@@ -123,9 +123,11 @@ class KernelBack {
         options_.closed_below >= 0 && error && *error <= 3 * std::expm1(kUniformBelow) / std::max(tokens_.count(), 1.0);
     const ProjectionGrams by = uniform ? closed(attention, k, mixed) : drawn(attention, k, mixed);
     const ScaledMatrix all = whole(k, tokens_);
+    // step_back multiplies by the branch's scale behind the function.
+    const double scale = layer_->layer->branches[branch_].scale;
     const auto add_square = [&](double& log, const Linear& map, const ScaledMatrix& of, const ScaledMatrix& states) {
-      const double entries = static_cast<double>(map.n_out()) * static_cast<double>(map.n_in());
-      log = log_sum(log, std::log(entries) + log_product(of, states));
+      const double factor = scale * scale * static_cast<double>(map.n_out()) * static_cast<double>(map.n_in());
+      log = log_sum(log, log_or_zero(factor) + log_product(of, states));
     };
     PredictedGradients::Block& to = squares_[static_cast<std::size_t>(layer_->layer->block)];
     to.has_attention = true;
