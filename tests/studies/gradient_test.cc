@@ -6,6 +6,7 @@
 
 #include "contract.h"
 #include <rankfall/measure.h>
+#include <rankfall/sample.h>
 #include <rankfall/theory.h>
 
 // gradient.W_Q, gradient.W_K and gradient.W_V as `measure` and `theory` write them.
@@ -90,6 +91,18 @@ TEST(GradientRows, AreMarkedWhereTheyAreRounding) {
   EXPECT_EQ(gradient_row(result, "san", 6, "gradient.W_Q")->status, Status::kRoundingFloor);
   EXPECT_EQ(gradient_row(result, "san", 6, "gradient.W_K")->status, Status::kRoundingFloor);
   EXPECT_EQ(gradient_row(result, "san", 6, "gradient.W_V")->status, Status::kNone);
+}
+
+TEST(GradientRows, AreExactlyZeroForEqualTokens) {
+  const Model model = open_model("san:layers=2,heads=2,dim=16,mlp=24", 0);
+  Sample sample;
+  sample.content = TokenIds(6, 3);
+  MeasureOptions options = gradient_measure();
+  options.variants = {variant_named("full")};
+  const Result result = measure(model, std::span(&sample, 1), options);
+  EXPECT_EQ(gradient_row(result, "full", 2, "gradient.W_Q")->status, Status::kExactlyZero);
+  EXPECT_EQ(gradient_row(result, "full", 2, "gradient.W_Q")->mean, 0);
+  EXPECT_GT(*gradient_row(result, "full", 2, "gradient.W_V")->mean, 0);
 }
 
 TEST(GradientRows, SayWhatIsNotCarried) {

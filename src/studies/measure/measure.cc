@@ -106,6 +106,9 @@ double floor_of(Precision precision) {
 void measure_gradients(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
                        std::uint64_t seed, const Progress& progress, std::span<MeasureCell> cells) {
   const auto of_samples = gradient_norms(network, weights, samples, {.seed = seed}, {.progress = progress});
+  // Tokens that are equal from the start have no residual to lose; elsewhere a zero is rounding too.
+  bool all_equal = true;
+  for (const auto& blocks : of_samples) all_equal = all_equal && blocks.front().residual == 0;
   for (MeasureCell& cell : cells) {
     if (!is_gradient(cell.metric)) continue;
     const std::string_view name = all_metrics()[cell.metric].name;
@@ -116,7 +119,7 @@ void measure_gradients(const Network& network, const WeightSource& weights, std:
       residuals.add(of.residual);
     }
     if (name == "gradient.W_V" || !residuals.mean() || *residuals.mean() > floor_of(Precision::kF64)) continue;
-    cell.status = *residuals.mean() == 0 ? Status::kExactlyZero : Status::kRoundingFloor;
+    cell.status = all_equal && *residuals.mean() == 0 ? Status::kExactlyZero : Status::kRoundingFloor;
   }
 }
 
