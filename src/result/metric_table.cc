@@ -118,9 +118,9 @@ constexpr std::array kPredictedList = {
     MetricMember{"rank.participation", "participation ratio", "participation ratio"},
     MetricMember{"rank.numerical", "numerical rank", "numerical rank"},
     MetricMember{"singular.min", "smallest singular value", "smallest singular value"},
-    MetricMember{"gradient.W_Q", "gradient norm of the query weights", "gradient norm of W_Q"},
-    MetricMember{"gradient.W_K", "gradient norm of the key weights", "gradient norm of W_K"},
-    MetricMember{"gradient.W_V", "gradient norm of the value weights", "gradient norm of W_V"},
+    MetricMember{"gradient.W_Q", "gradient norm of the query weights", "gradient norm of the query weights"},
+    MetricMember{"gradient.W_K", "gradient norm of the key weights", "gradient norm of the key weights"},
+    MetricMember{"gradient.W_V", "gradient norm of the value weights", "gradient norm of the value weights"},
 };
 constexpr MetricMembers kPredicted = {"PREDICTED", kPredictedList};
 constexpr std::array kPredictedLogList = {
@@ -215,8 +215,8 @@ const std::vector<MetricGroup>& metric_groups() {
       {"gradient",
        {
            {"gradient.*", "gradient norm of the * of a block",
-            "√(mean over probes G of ‖d<G,Y> / d*‖_F²), Y the network's output, entries of G independent N(0,1)",
-            kPositive, "measure@layer theory@layer", "", kGradients},
+            "√(mean over G of ‖d<G,X_L> / dW‖_F²), entries of G independent N(0,1), W = *", kPositive,
+            "measure@layer theory@layer", "", kGradients},
        }},
       {"rank",
        {
