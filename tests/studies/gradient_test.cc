@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "contract.h"
+#include "studies/theory/predictions.h"
 #include <rankfall/measure.h>
 #include <rankfall/sample.h>
 #include <rankfall/theory.h>
@@ -157,6 +158,22 @@ TEST(GradientRows, StandBesideTheMeasurement) {
     const Row* first = gradient_row(result, "san", 1, metric);
     ASSERT_TRUE(first);
     EXPECT_TRUE(first->kind == "closed" || first->kind == "sampled");
+  }
+}
+
+// As measure --theory does.
+TEST(GradientRows, ArePredictedBesideMeasure) {
+  MeasureOptions options = gradient_measure();
+  options.variants = {variant_named("full"), variant_named("san")};
+  const std::vector<std::string> models = {"san:layers=2,heads=2,dim=64,mlp=128"};
+  Result result = measure(models, options);
+  add_predictions({models, options.variants, {}, options.seed, options.input}, {}, result);
+  expect_contract(result);
+  for (const std::string& metric : kProjections) {
+    const Row* measured = gradient_row(result, "full", 2, metric);
+    const Row* predicted = gradient_row(result, "full", 2, "predicted." + metric);
+    ASSERT_TRUE(measured && predicted) << metric;
+    EXPECT_NEAR(std::log10(*predicted->mean / *measured->mean), 0, 0.2) << metric;
   }
 }
 

@@ -281,8 +281,9 @@ View measure_view(const Result& result, const ViewOptions& options) {
       }
     }
     view.figures.push_back(metric_figure(of_models, precision));
-    if (metric == shown.front()) {
-      if (auto beside = beside_figure(result, of_models)) view.figures.push_back(std::move(*beside));
+    if (metric == shown.front() || metric.starts_with("gradient.")) {
+      auto beside = beside_figure(result, of_models, metric == shown.front());
+      if (beside) view.figures.push_back(std::move(*beside));
     }
   }
   std::size_t number = 0;

@@ -58,7 +58,8 @@ struct Squares {
   double q = 0, v = 0;
 };
 
-// Noci et al. (2022): with uniform attention P = 11^T/n the derivatives of one attention's output S by its weights are
+// In the setting of Noci et al. (2022), uniform attention P = 11^T/n, the derivatives of one attention's output S = P X
+// W_V by its weights are
 //   E |dS/dW_V|^2 = d n |x|^2,   E |dS/dW_Q|^2 = s_V^2 s_K^2 d / n^2 |X|^2 |X^T X - n x x^T|^2,
 // x the mean token. The derivative of the output of L blocks has mean tokens that grow by (1 + b)^(L-l-1) on the way
 // back, b = alpha^2 / L, and those of the state have grown by (1 + b)^l, so that no block differs from another.
