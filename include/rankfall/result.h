@@ -79,6 +79,7 @@ enum class Reason {
   kSharedWeights,  // sub-layers around which a skip goes share their weights
   kNoWeights,      // an activation acts on the hidden state itself
   kFixedWeights,   // weights do not have a mean of zero
+  kLowRank,        // P is a product of thin matrices
 };
 
 // What a bound is made of, or what a claim rests on.

@@ -56,6 +56,13 @@ constexpr std::array kWeightList = {
 };
 constexpr MetricMembers kWeights = {"WEIGHT", kWeightList};
 
+constexpr std::array kGradientList = {
+    MetricMember{"W_Q", "query weights", "W_Q"},
+    MetricMember{"W_K", "key weights", "W_K"},
+    MetricMember{"W_V", "value weights", "W_V"},
+};
+constexpr MetricMembers kGradients = {"PROJECTION", kGradientList};
+
 constexpr std::array kComparedList = {
     MetricMember{"hidden", "hidden states", ""},
     MetricMember{"attention", "attention", ""},
@@ -111,6 +118,9 @@ constexpr std::array kPredictedList = {
     MetricMember{"rank.participation", "participation ratio", "participation ratio"},
     MetricMember{"rank.numerical", "numerical rank", "numerical rank"},
     MetricMember{"singular.min", "smallest singular value", "smallest singular value"},
+    MetricMember{"gradient.W_Q", "gradient norm of the query weights", "gradient norm of the query weights"},
+    MetricMember{"gradient.W_K", "gradient norm of the key weights", "gradient norm of the key weights"},
+    MetricMember{"gradient.W_V", "gradient norm of the value weights", "gradient norm of the value weights"},
 };
 constexpr MetricMembers kPredicted = {"PREDICTED", kPredictedList};
 constexpr std::array kPredictedLogList = {
@@ -131,8 +141,8 @@ constexpr std::array kPredictedLogList = {
 constexpr MetricMembers kPredictedLog = {"LOG10_PREDICTED", kPredictedLogList};
 
 constexpr MetricMembers kNone = {};
-constexpr std::array kPlaceholders = {kNorms,  kBounds,    kMatrices,  kWeights,     kCompared,
-                                      kChecks, kIntervals, kPredicted, kPredictedLog};
+constexpr std::array kPlaceholders = {kNorms,    kBounds, kMatrices,  kWeights,   kGradients,
+                                      kCompared, kChecks, kIntervals, kPredicted, kPredictedLog};
 
 }  // namespace
 
@@ -201,6 +211,12 @@ const std::vector<MetricGroup>& metric_groups() {
        {
            {"block.influence", "how much a block turns its tokens",
             "1 − mean over i of xᵢ·yᵢ / (‖xᵢ‖ ‖yᵢ‖), x entering the block, y leaving it", kPositive, "measure@layer"},
+       }},
+      {"gradient",
+       {
+           {"gradient.*", "gradient norm of the * of a block",
+            "√(mean over G of ‖d<G,X_L> / dW‖_F²), entries of G independent N(0,1), W = *", kPositive,
+            "measure@layer theory@layer", "", kGradients},
        }},
       {"rank",
        {
@@ -409,6 +425,7 @@ const std::vector<MetricGroup>& metric_groups() {
       {"theory",
        {
            {"theory", "why theory does not carry a network", "", kText, "theory measure collapse"},
+           {"gradient", "why gradients of a network are not taken", "", kText, "measure"},
            {"predicted.*", "predicted *", "expectation over random weights of the *", kPositive, "measure@layer", "",
             kPredicted},
            {"predicted.*", "predicted *", "expectation over random weights of the *", kLog10, "collapse@layer", "",

@@ -192,6 +192,14 @@ check "images" 0 -- measure vit-base@init --pixels "$images/rgb.png" --pixels "$
 expect "two of them" grep -q '"samples": *2' "$dir/out"
 check "a text is no image" 3 "" -- measure vit-base@init --pixels "$dir/text"
 
+# Gradients.
+check "gradients" 0 -- measure "${small[@]}" --variant full --metrics gradient --format csv
+expect "of each projection" grep -q '^bert-tiny@init,full,2,gradient.W_V,' "$dir/out"
+check "gradients that are not taken" 0 -- measure "${small[@]}" --variant full --attention performer:m=8 --metrics gradient --format csv
+expect "with the reason" grep -q 'not_carried,low_rank_attention' "$dir/out"
+check "predicted gradients" 0 -- theory san:layers=2,heads=2,dim=32 --tokens 6 --samples 1 --variant full --metrics gradient --compare --format csv
+expect "beside the measured ones" grep -q ',full,2,measured.gradient.W_Q,' "$dir/out"
+
 # Other kinds of attention.
 check "kinds of attention" 0 -- measure "${small[@]}" --variant san --attention full --attention performer:m=8 --metrics attention --format csv
 expect "the variant's name has the kind" grep -q '^bert-tiny@init,san performer:m=8,' "$dir/out"
