@@ -29,7 +29,8 @@ struct BoundsOptions {
 //
 //   beta, by block and head: of the weights alone.  beta, beta_star by block.
 //   range, gamma, attention.dobrushin by block and head: means over samples; range of kind "largest", too
-//   for each bound NAME, by block (T2.2 and dobrushin_tanh by head), of kind "claimed" or "proved",
+//   for each bound NAME, by block (T2.2 and dobrushin_tanh by head), of kind "claimed" or "proved" (T2.3, C3.2_depth and
+//   T2.3_depth are claimed and false in general: their status says whether this network violates them),
 //   basis kWeights (norms of weights and the residual that enters, known before the data is run) or kData:
 //     log10_bound.NAME, log10_measured.NAME   means over samples
 //     log10_tightness.NAME                    of measured / bound, the largest of all samples; `status`: kHolds,

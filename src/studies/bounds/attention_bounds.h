@@ -11,8 +11,12 @@
 
 namespace rankfall {
 
-// Logits may differ by so much within a row for the paper's lemma to hold: the root of e^x = 1 + 2x.
+// Logits may differ by so much within a row for the paper's lemma to hold: the root of e^x = 1 + 2x. Theorem 2.3 and
+// the forms over depth are claimed under this condition.
 inline constexpr double kLargestRange = 1.2564312086261697;
+
+// Theorem 2.2 is proved up to here (docs/theory.md), the root of (e^x - 1)/x * 4 tanh(x/4)/x = 8, rounded down.
+inline constexpr double kProvedRange = 3.6254739186885;
 
 // One inequality, for one sample: measured <= bound, or for lower bounds the other way round. Natural logarithms,
 // -infinity for zero.
@@ -41,7 +45,7 @@ struct HeadFigures {
 
 struct AttentionBounds {
   std::vector<HeadFigures> heads;
-  double beta_star = 0;  // the root in `sound`, which replaces beta H
+  double beta_star = 0;  // the root in T2.2_proved: that bound is s beta_star |R|^3
   std::vector<Inequality> inequalities;
   // Upper bounds of the Frobenius norm of the output's residual, for lower bounds of what a skip keeps.
   double log_output = 0;

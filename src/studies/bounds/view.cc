@@ -21,9 +21,10 @@ constexpr std::string_view kDepthSuffix = "_depth";
 // The statement of a bound; empty for a name that is not supported.
 std::string_view bound_words(const std::string& bound) {
   static const std::map<std::string_view, std::string_view> words = {
-      {"T2.2", "Theorem 2.2: the residual behind one head"},
-      {"T2.3", "Theorem 2.3 as published: all heads of a block"},
-      {"T2.3_sound", "Theorem 2.3 in a form that is proved"},
+      {"T2.2", "Theorem 2.2: the residual behind one head; proved where logits within a row differ by at most 3.625"},
+      {"T2.2_proved", "the same for all heads of a block together, proved whatever the logits"},
+      {"T2.3", "Theorem 2.3 as published: all heads of a block; false in general"},
+      {"T2.3_sound", "Theorem 2.3 in an older form that is proved"},
       {"T2.2_depth", "Theorem 2.2 for all layers together, one head"},
       {"T2.3_depth", "Theorem 2.3 for all layers together"},
       {"C3.2_depth", "Corollary 3.2 for all layers together, with MLPs"},
@@ -72,6 +73,14 @@ Tone bound_tone(const Row& row) {
   return row.status == Status::kViolated && row.kind != "proved" ? Tone::kWarning : tone_of(row.status);
 }
 
+// Theorem 2.3 is false for very wide heads, and Corollary 3.2 and the forms over depth rest on it.
+bool is_false_in_general(std::string_view claim) {
+  return claim == "T2.3" || claim == "T2.3_depth" || claim == "C3.2_depth";
+}
+std::string kind_words(const Row& row) {
+  return row.kind == "claimed" && is_false_in_general(row.claim) ? "claimed, false in general" : row.kind;
+}
+
 // `explained`: the names whose line said what they are; a name is explained in the line where it is first used.
 Table theorem_table(const RowGroup& group, Names& explained) {
   using Kind = TableColumn::Kind;
@@ -79,8 +88,9 @@ Table theorem_table(const RowGroup& group, Names& explained) {
   table.title = group.name() + ": verdict per theorem";
   if (explained.empty()) {
     table.about =
-        "claimed: as the paper states it; proved: in a form that is proved; weights: computed before any input; data: "
-        "from each sample; a case: one block (and head) of one sample";
+        "claimed: as the paper states it; proved: under the condition that the verdict names, if any; false in "
+        "general: a counterexample exists, and the verdict says whether this network is one; weights: computed before "
+        "any input; data: from each sample; a case: one block (and head) of one sample";
   }
   table.columns = {{"theorem"}, {"kind"}, {"made of"}, {"cases", Kind::kCount}, {"verdict", Kind::kProse}};
   for (const Row* row : with_metric(group.rows, "theorem")) {
@@ -90,7 +100,7 @@ Table theorem_table(const RowGroup& group, Names& explained) {
     explained.add(row->claim);
     const std::string_view words = bound_words(row->claim);
     if (explained.size() > n_before && !words.empty()) verdict += fmt::format(". ({} = {})", row->claim, words);
-    table.rows.push_back({row->claim, row->kind, basis, row->n ? Cell(Number(row->n)) : Cell(),
+    table.rows.push_back({row->claim, kind_words(*row), basis, row->n ? Cell(Number(row->n)) : Cell(),
                           Badge{bound_tone(*row), std::move(verdict)}});
   }
   return table;
