@@ -56,6 +56,8 @@ std::string_view reason_words(Reason reason) {
       return "an MLP stands beside attention";
     case Reason::kSharedWeights:
       return "sub-layers with a skip share their weights";
+    case Reason::kNoSkip:
+      return "there is no skip connection";
     case Reason::kNoWeights:
       return "an activation acts on the hidden state itself, without weights";
     case Reason::kFixedWeights:

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>
@@ -7,6 +8,7 @@
 #include "engine/golden_cases.h"
 #include "engine/path_networks.h"
 #include "engine/recorder.h"
+#include "linalg/norms.h"
 #include "result/prose_format.h"
 #include "studies/bounds/attention_bounds.h"
 #include "studies/bounds/weight_norms.h"
@@ -17,6 +19,7 @@
 #include <rankfall/measure.h>
 #include <rankfall/report.h>
 #include <rankfall/sample.h>
+#include <rankfall/split.h>
 
 namespace rankfall {
 namespace {
@@ -55,7 +58,7 @@ TEST(Bounds, ProvedOnesHoldForRandomAndAdversarialNetworks) {
     const int d_head = 1 + pick(3);
     const char* stds[] = {"1e-4", "0.03", "0.3", "1", "5", "30"};
     const char* norms[] = {"none", "none", "pre", "post"};
-    const char* kinds[] = {"", "", "", ",mask=causal", ",mask=window,window=1", ",relative=xlnet"};
+    const char* kinds[] = {"", "", ",mlp=3", ",mask=causal", ",mask=window,window=1", ",relative=xlnet"};
     std::string kind = kinds[pick(6)];
     if (kind == ",relative=xlnet" && (n_heads * d_head) % 2 != 0) kind = "";
     const std::string spec = fmt::format("san:layers=2,heads={},dim={},std={},norm={},attn_skip={}{}", n_heads,
@@ -63,6 +66,12 @@ TEST(Bounds, ProvedOnesHoldForRandomAndAdversarialNetworks) {
     Model model = open_model(spec, static_cast<std::uint64_t>(trial));
     if (pick(2) == 0) model = with_biases(std::move(model), static_cast<std::uint64_t>(trial));
     if (trial % 3 == 0) model.network = with_attention(model.network, attention_named("gaussian"));
+    if (trial % 4 == 0) {  // skips and branches of any size and sign
+      for (SubLayer& layer : model.network.layers) {
+        layer.skip *= 2 * normal(random);
+        for (Branch& branch : layer.branches) branch.scale *= normal(random);
+      }
+    }
     const Index n = 1 + pick(7);
     const Index d = model.network.sizes.d_model;
     Matrix<double> x(n, d);
@@ -403,6 +412,123 @@ TEST(Bounds, TheProvedFormImpliesTheorem22) {
   }
 }
 
+// How close the bounds of the residual come to it; above 0 one of them is violated.
+double closest_bound(const Model& model, const Matrix<double>& x) {
+  std::vector<Sample> samples(1);
+  samples[0].content = HiddenState{x};
+  const Result result = bounds(model, samples, only("full"));
+  EXPECT_EQ(broken(result), "");
+  double closest = -INFINITY;
+  for (const Row& row : result.rows) {
+    const bool is_ours = row.metric.starts_with("log10_tightness.lower") || row.metric == "log10_tightness.upper";
+    if (is_ours && row.kind == "proved" && row.mean && row.status != Status::kNotApplicable) {
+      closest = std::max(closest, *row.mean);
+    }
+  }
+  return closest;
+}
+
+// A search that goes to where lower and upper bounds nearly fail.
+TEST(Bounds, SearchFindsNoCounterexampleToLowerBounds) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  const char* specs[] = {"norm=none,std=1", "norm=post,std=0.7", "norm=none,std=0.5,mask=causal", "norm=pre,std=0.3"};
+  for (int start = 0; start < 24; ++start) {
+    Model model = open_model(fmt::format("san:layers=2,heads={},dim=2,{}", 1 + start % 2, specs[start % 4]),
+                             static_cast<std::uint64_t>(start));
+    for (SubLayer& layer : model.network.layers) layer.branches[0].scale = start % 3 == 0 ? -0.8 : 0.5;
+    Matrix<double> x(2 + start % 3, 2);
+    for (Index i = 0; i < x.size(); ++i) x.data()[i] = normal(random);
+    double value = closest_bound(model, x);
+    double step = 0.5;
+    for (int trial = 0; trial < 60; ++trial) {
+      Matrix<double> next = x;
+      for (Index i = 0; i < x.size(); ++i) next.data()[i] += step * normal(random) * (std::abs(next.data()[i]) + 0.01);
+      const double there = closest_bound(model, next);
+      if (there > value) {
+        x = next;
+        value = there;
+        step *= 1.5;
+      } else {
+        step *= 0.9;
+      }
+    }
+    EXPECT_LE(value, 1e-9) << start;
+    // Two tokens have one direction that is free of their mean, where the exact bound is nearly reached.
+    if (start % 4 == 0 && x.rows() == 2) {
+      EXPECT_GT(value, -0.2) << start;
+    }
+  }
+}
+
+// The exact bound is the largest of those that hold for any residual, and less only by its margin for rounding.
+TEST(Bounds, TheExactLowerBoundIsAboveTheSpectralOne) {
+  Index n_both = 0;
+  for (const char* spec : {"san:layers=3,heads=2,dim=16,vocab=30,std=0.05,norm=none", "bert-tiny@init"}) {
+    BoundsOptions options = only("san+skip");
+    options.input.n_samples = 2;
+    options.input.n_tokens = 8;
+    const Result result = bounds(std::vector<std::string>{spec}, options);
+    EXPECT_EQ(broken(result), "");
+    for (const Row& row : result.rows) {
+      if (row.metric != "log10_bound.lower_spectral" || !row.mean) continue;
+      const auto bound = find(result, "log10_bound.lower_exact", row.layer).mean;
+      ASSERT_TRUE(bound);
+      EXPECT_GT(*bound, *row.mean - 1e-6) << spec;
+      ++n_both;
+    }
+    const Row& depth = find(result, "log10_tightness.lower_depth", 2);
+    EXPECT_EQ(depth.status, Status::kHolds) << spec;
+    EXPECT_LT(depth.mean.value(), 0) << spec;
+    EXPECT_GT(depth.mean.value(), -1) << spec;
+  }
+  EXPECT_GT(n_both, 3);
+}
+
+// Beyond the size at which the map is formed there is an estimate, which bounds nothing and is never violated.
+TEST(Bounds, AnEstimateIsNoBound) {
+  BoundsOptions options = only("san+skip");
+  options.input.n_samples = 1;
+  options.input.n_tokens = 32;
+  const Result result = bounds(std::vector<std::string>{"bert-tiny@init"}, options);
+  const Row& row = find(result, "log10_tightness.lower_estimate", 0);
+  EXPECT_EQ(row.status, Status::kEstimate);
+  EXPECT_EQ(row.kind, "estimate");
+  EXPECT_LE(row.mean.value(), 1e-9);
+  EXPECT_GE(find(result, "log10_bound.lower_estimate", 0).mean.value(),
+            find(result, "log10_bound.lower_spectral", 0).mean.value());
+  EXPECT_TRUE(std::ranges::none_of(
+      result.rows, [](const Row& r) { return r.metric == "log10_bound.lower_exact" && r.mean.has_value(); }));
+}
+
+// A residual that is behind a norm, measured and bounded.
+TEST(LowerBounds, BehindANorm) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> normal;
+  for (int trial = 0; trial < 400; ++trial) {
+    const Index n = 2 + trial % 5;
+    const Index d = 3 + trial % 4;
+    const double spread = std::pow(10, -trial % 8);
+    Matrix<double> x(n, d);
+    RowVector<double> mean(d);
+    RowVector<double> gain(d);
+    for (Index j = 0; j < d; ++j) mean(j) = normal(random);
+    for (Index j = 0; j < d; ++j) gain(j) = trial % 2 == 0 ? 1 : normal(random);
+    for (Index i = 0; i < x.size(); ++i) x.data()[i] = spread * normal(random) + mean(i % d);
+    const Norm norm{.kind = trial % 3 == 0 ? Norm::Kind::kRms : Norm::Kind::kLayer, .eps = 1e-5};
+    Matrix<double> out = x;
+    for (Index i = 0; i < n; ++i) {
+      if (norm.kind == Norm::Kind::kLayer) out.row(i).array() -= x.row(i).mean();
+      out.row(i) /= std::sqrt(out.row(i).squaredNorm() / static_cast<double>(d) + norm.eps);
+    }
+    out.array().rowwise() *= gain.array();
+    const double measured = norms<double>(centred_rows<double>(out, {})).frobenius;
+    const double floor =
+        std::exp(log_behind_norm(centred_state(split(x, {}), {}), norm, VectorView<double>(gain.data(), gain.size())));
+    EXPECT_LE(floor, measured * (1 + 1e-9) + 1e-15) << trial;
+  }
+}
+
 TEST(Bounds, SayWhichConditionFails) {
   const auto reason = [](const std::string& spec, const std::string& metric, std::optional<Index> head = {}) {
     BoundsOptions options = only("full");
@@ -473,6 +599,10 @@ TEST(Bounds, WhatASkipKeeps) {
     EXPECT_EQ(row.status, Status::kHolds);
     EXPECT_LE(row.mean.value(), 1e-9);
     EXPECT_GT(row.mean.value(), -0.1);
+    // The mixing of each head is a sharper measure than Dobrushin's coefficient.
+    EXPECT_GE(find(result, "log10_bound.lower_data", b).mean.value(),
+              find(result, "log10_bound.lower", b).mean.value());
+    EXPECT_LE(find(result, "log10_tightness.upper", b).mean.value(), 1e-9);
   }
 }
 

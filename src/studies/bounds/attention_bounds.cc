@@ -12,6 +12,7 @@
 #include "linalg/linear.h"
 #include "linalg/norms.h"
 #include "linalg/norms_impl.h"
+#include "linalg/spectra.h"
 
 namespace rankfall {
 namespace {
@@ -34,28 +35,6 @@ double log_tanh_share(double log_x) { return log_x < -15 ? 0 : std::log(4 * std:
 // log tanh(x) of x = e^log_x.
 double log_tanh(double log_x) { return log_x < -15 ? log_x : std::log(std::tanh(std::exp(log_x))); }
 
-// What is no padding: X = 1 mean + e^log R.
-struct Input {
-  std::vector<Index> rows;
-  ScaledRow mean;
-  ScaledMatrix r;
-
-  Index n() const { return r.value.rows(); }
-};
-
-Input input_of(const SplitState& in, std::span<const std::uint8_t> valid) {
-  Input x{valid_rows(in.residual.value.rows(), valid), in.mean, {}};
-  x.r = {in.residual.value(x.rows, Eigen::all), in.residual.log};
-  // About their mean: where the tokens differ much it is part of the residual.
-  const RowVector<double> first = x.r.value.row(0);
-  x.r.value.rowwise() -= first;
-  const RowVector<double> shift = x.r.value.colwise().mean();
-  x.r.value.rowwise() -= shift;
-  add(x.mean, scaled<RowVector<double>>(first + shift, x.r.log));
-  rescale(x.r);
-  return x;
-}
-
 // P = 1 q^T + D, and E, of one head; rows and columns of what is no padding.
 struct HeadMatrices {
   ScaledMatrix e;       // without what is constant along a row
@@ -66,7 +45,7 @@ struct HeadMatrices {
 
 class HeadLogits {
  public:
-  HeadLogits(const LoadedLayer<double>& layer, const Sample& sample, const SplitState& in, const Input& x)
+  HeadLogits(const LoadedLayer<double>& layer, const Sample& sample, const SplitState& in, const CentredState& x)
       : a_(*layer.layer->attention()), layer_(layer), sample_(sample), x_(x) {
     content_ = beside_products(a_) == Reason::kNone;
     const SeenKeys keys(a_.mask, in.residual.value.rows());
@@ -153,7 +132,7 @@ class HeadLogits {
   const Attention& a_;
   const LoadedLayer<double>& layer_;
   const Sample& sample_;
-  const Input& x_;
+  const CentredState& x_;
   bool content_ = true;
   bool same_keys_ = true;
   Matrix<double> q_, k_;   // of R where logits are content only, otherwise of X
@@ -179,9 +158,13 @@ struct HeadParts {
   RowVector<double> t;       // q^T |R W|, at R's scale
   RowVector<double> spread;  // of R W by column, at R's scale
   ScaledMatrix m;            // D R W
+  FrozenHead frozen;
 };
 
-HeadParts parts_of(const HeadMatrices& h, const Input& x, const Matrix<double>& values, const Matrix<double>& output) {
+double log_norm(const ScaledMatrix& m, double norm) { return norm == 0 ? kLogZero : m.log + std::log(norm); }
+
+HeadParts parts_of(const HeadMatrices& h, const CentredState& x, const Matrix<double>& values,
+                   const Matrix<double>& output) {
   HeadParts out;
   const Matrix<double>& e = h.e.value;
   out.figures.range = h.same_keys ? 0 : kInfinity;
@@ -205,6 +188,13 @@ HeadParts parts_of(const HeadMatrices& h, const Input& x, const Matrix<double>& 
   const Matrix<double> rw = product<double>(false, false, values, output);
   out.t = h.q * rw.cwiseAbs();
   out.spread = rw.colwise().maxCoeff() - rw.colwise().minCoeff();
+  out.frozen.log_values = log_norm(x.r, norms<double>(rw).frobenius);
+  out.frozen.mixing = h.d;
+  out.frozen.mixing.value.rowwise() -= h.d.value.colwise().mean().eval();  // J D = J D J = J P J
+  rescale(out.frozen.mixing);
+  if (!out.frozen.mixing.is_zero()) {
+    out.frozen.log_mixing = out.frozen.mixing.log + log_of(spectral_norm(out.frozen.mixing.value));
+  }
   // Rows of D sum to zero: values about the key that D is formed about would do as well.
   Index peak = 0;
   h.q.maxCoeff(&peak);
@@ -212,8 +202,6 @@ HeadParts parts_of(const HeadMatrices& h, const Input& x, const Matrix<double>& 
   out.m = scaled<Matrix<double>>(product<double>(false, false, h.d.value, about), h.d.log + x.r.log);
   return out;
 }
-
-double log_norm(const ScaledMatrix& m, double norm) { return norm == 0 ? kLogZero : m.log + std::log(norm); }
 
 }  // namespace
 
@@ -226,7 +214,7 @@ Reason beside_products(const Attention& a) {
 AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightNorms& norms_of, const Sample& sample,
                                  const SplitState& in) {
   const Attention& a = *layer.layer->attention();
-  const Input x = input_of(in, sample.valid);
+  const CentredState x = centred_state(in, sample.valid);
   const HeadLogits heads(layer, sample, in, x);
   const Matrix<double> all_values =
       linear<double>(x.r.value, layer.weights.matrix(a.v.w), VectorView<double>(nullptr, 0));
@@ -247,10 +235,11 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
   const RowVector<double> input_spread = x.r.value.colwise().maxCoeff() - x.r.value.colwise().minCoeff();
   double range = 0;
   ScaledMatrix m{Matrix<double>::Zero(x.n(), output.cols()), kLogZero};
-  for (const HeadParts& part : parts) {
+  for (HeadParts& part : parts) {
     out.heads.push_back(part.figures);
     range = std::max(range, part.figures.range);
     add(m, part.m);
+    out.frozen.push_back(std::move(part.frozen));
   }
   // Why a bound does not apply.
   const Reason content = heads.same_keys() ? beside_products(a) : Reason::kDifferentKeys;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "studies/bounds/lower_bounds.h"
 #include "studies/bounds/weight_norms.h"
 #include <rankfall/result.h>
 #include <rankfall/sample.h>
@@ -30,6 +31,7 @@ struct Inequality {
   Reason fails = Reason::kNone;  // the condition that is not met; kNone: it applies
   bool is_proved = false;
   bool is_lower = false;
+  bool is_estimate = false;  // not a bound: nothing is violated where it fails
   bool is_a_priori = false;  // made of norms of weights and of the input's residual alone
 
   // Logarithm of measured / bound, at most 0 if it holds. NaN for 0 / 0.
@@ -49,6 +51,7 @@ struct AttentionBounds {
   std::vector<Inequality> inequalities;
   // Upper bounds of the Frobenius norm of the output's residual, for lower bounds of what a skip keeps.
   double log_output = 0;
+  std::vector<FrozenHead> frozen;
 };
 
 // What, beside products of queries and keys, the logits are made of; kNone: nothing.

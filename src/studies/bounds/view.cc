@@ -32,7 +32,13 @@ std::string_view bound_words(const std::string& bound) {
       {"certified_frobenius", "as certified, in the Frobenius norm"},
       {"dobrushin", "contraction by the Dobrushin coefficient δ(P) of each attention matrix"},
       {"dobrushin_tanh", "bound on δ(P) itself, from the range of the logits of one head"},
-      {"lower", "lower bound: with skips, the residual does not fall below it"}};
+      {"upper", "upper bound on the residual after attention and skip"},
+      {"lower", "lower bound: with skips, the residual does not fall below it"},
+      {"lower_data", "lower bound from the spectral norm of each head's mixing and the residual that enters it"},
+      {"lower_spectral", "the same from spectral norms of weights, for any residual that enters"},
+      {"lower_exact", "the largest lower bound that holds for any residual, attention being what it is"},
+      {"lower_estimate", "lower_exact estimated from above where the map is too large for a bound"},
+      {"lower_depth", "product of the best lower bounds over all layers: what the network cannot lose"}};
   const auto found = words.find(bound);
   return found == words.end() ? "" : found->second;
 }
@@ -183,7 +189,8 @@ std::string tightest_words(const std::vector<RowGroup>& groups) {
   const Row* best = nullptr;
   for (const RowGroup& group : groups) {
     for (const Row* row : with_metric(group.rows, "theorem")) {
-      const bool bounds_residual = row->claim != "lower" && row->claim != "dobrushin_tanh";
+      const bool bounds_residual =
+          !row->claim.starts_with("lower") && row->claim != "upper" && !row->claim.starts_with("dobrushin_");
       if (!bounds_residual || row->kind != "proved" || row->status != Status::kHolds || !finite(row->mean)) continue;
       if (!best || *row->mean > *best->mean) best = row;
     }
