@@ -159,6 +159,47 @@ TEST(Bounds, DobrushinCoefficientIsThatOfMeasure) {
   }
 }
 
+// Norms of queries and keys, or a cap, limit the logits whatever the input: Dobrushin's coefficient stays below 1.
+TEST(Bounds, DobrushinFromWeightsAlone) {
+  Index n_seen = 0;
+  for (const GoldenCase& c : golden_cases()) {
+    const GoldenModel golden(c);
+    const auto& first = *golden.network.layers[0].attention();
+    const bool is_limited = first.soft_cap > 0 || (first.q_norm && first.k_norm);
+    Model model = golden.model();
+    model.network = golden.network;
+    const Result result = bounds(model, golden.samples, only("full"));
+    for (const Row& row : result.rows) {
+      if (row.metric == "logit_limit") {
+        EXPECT_TRUE(is_limited) << c.family;
+        EXPECT_GT(row.mean.value(), 0);
+      }
+      if (row.metric != "log10_tightness.dobrushin_weights") continue;
+      EXPECT_EQ(row.kind, "proved");
+      EXPECT_EQ(row.basis, Basis::kWeights);
+      EXPECT_NE(row.status, Status::kViolated) << c.family;
+      ++n_seen;
+    }
+  }
+  EXPECT_GT(n_seen, 0);
+  // A cap of 0.1 holds logits to 0.1, whatever the weights are: tanh(0.1) for complete attention.
+  Model model = open_model("san:layers=1,heads=2,dim=8,vocab=20,norm=none,std=5", 1);
+  std::get<Attention>(model.network.layers[0].branches[0].f).soft_cap = 0.1;
+  const auto samples = random_samples(model.network, 4, 2, 6);
+  for (Index head = 0; head < 2; ++head) {
+    const Result complete = bounds(model, samples, only("full"));
+    EXPECT_NEAR(find(complete, "log10_bound.dobrushin_weights", 0, head).mean.value(), std::log10(std::tanh(0.1)),
+                1e-12);
+    EXPECT_EQ(find(complete, "log10_tightness.dobrushin_weights", 0, head).status, Status::kHolds);
+    EXPECT_EQ(find(complete, "logit_limit", 0, head).mean, 0.1);
+  }
+  std::get<Attention>(model.network.layers[0].branches[0].f).mask.causal = true;
+  const Result causal = bounds(model, samples, only("full"));
+  EXPECT_NEAR(find(causal, "log10_bound.dobrushin_weights", 0, 0).mean.value(),
+              std::log10(1 - 1 / (1 + 5 * std::exp(0.2))), 1e-12);
+  EXPECT_EQ(find(causal, "log10_tightness.dobrushin_weights", 0, 0).status, Status::kHolds);
+}
+
 TEST(Bounds, OfNothingSayNothing) {
   BoundsOptions options = only("full");
   options.input.n_samples = 1;

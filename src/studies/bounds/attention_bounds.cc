@@ -149,6 +149,38 @@ double over_pairs(const Matrix<double>& m, const auto& f) {
   return largest.empty() ? 0 : *std::ranges::max_element(largest);
 }
 
+// How much any two tokens must attend alike where no logit exceeds `limit` in size.
+class SharedKeys {
+ public:
+  SharedKeys(const Mask& mask, Index n, const std::vector<Index>& rows) {
+    const SeenKeys keys(mask, n);
+    std::vector<Index> seen_by(rows.size(), 0);
+    for (const Index i : rows) {
+      Index n_seen = 0;
+      for (std::size_t j = 0; j < rows.size(); ++j) {
+        const bool sees = keys.allows(i, rows[j]);
+        n_seen += sees;
+        seen_by[j] += sees;
+      }
+      most_ = std::max(most_, n_seen);
+    }
+    common_ = std::ranges::count(seen_by, std::ssize(rows));
+    is_complete_ = common_ == std::ssize(rows);
+  }
+
+  // A key has at least the weight e^-limit / (e^-limit + (m - 1) e^limit) in a row of m keys, so any two rows share
+  // that of every key that all see. Where all see all, tanh(range/4) with a range of 4 limits is smaller.
+  double log_dobrushin(double limit) const {
+    const double small = std::exp(-2 * limit);
+    if (is_complete_) return std::log1p(-2 * small / (1 + small));
+    return std::log1p(-static_cast<double>(common_) * small / (small + static_cast<double>(most_ - 1)));
+  }
+
+ private:
+  Index most_ = 0, common_ = 0;
+  bool is_complete_ = false;
+};
+
 // Everything of one head that the bounds need.
 struct HeadParts {
   HeadFigures figures;
@@ -250,7 +282,7 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
 
   const auto add_one = [&](std::string name, std::optional<Index> head, double measured, double bound, double entering,
                            Reason fails, bool is_proved) -> Inequality& {
-    const bool is_a_priori = name == "T2.2" || name == "T2.3";
+    const bool is_a_priori = name == "T2.2" || name == "T2.3" || name == "dobrushin_weights";
     return out.inequalities.emplace_back(Inequality{.name = std::move(name),
                                                     .head = head,
                                                     .log_measured = measured,
@@ -264,6 +296,7 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
   const double log_scale = std::log(4 * std::abs(a.scale));
   const Norms measured = norms<double>(m.value);
   const double log_measured = log_norm(m, measured.composite());
+  const SharedKeys shared_keys(a.mask, in.residual.value.rows(), x.rows);
   double log_one = kLogZero;  // of the sums in T2.2_proved
   double log_inf = kLogZero;
   for (std::size_t h = 0; h < parts.size(); ++h) {
@@ -274,6 +307,10 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
             log_scale + log_of(w.beta()) + 3 * log_input, log_input, within(part.figures.range, kProvedRange), true);
     if (heads.same_keys()) {
       add_one("dobrushin_tanh", index, part.log_dobrushin, part.log_tanh, 0, Reason::kNone, true);
+    }
+    if (w.logit_limit) {
+      add_one("dobrushin_weights", index, part.log_dobrushin, shared_keys.log_dobrushin(*w.logit_limit), 0,
+              Reason::kNone, true);
     }
     log_one = log_sum(log_one, std::log(2.0) + log_growth(part.log_range) + log_of(w.qk_one) + log_of(w.w_one));
     log_inf = log_sum(log_inf, log_tanh_share(part.log_range) + log_of(w.qk_one) + log_of(w.w_inf));

@@ -61,7 +61,7 @@ class BoundsObserver final : public SplitLayerObserver {
     const double mixed = log_branch + log_mixed_values(frozen_);
     const double added = log_branch + block.log_output;
     const Reason form = branch.out ? Reason::kNorm : sub.branches.size() > 1 ? Reason::kParallelMlp : Reason::kNone;
-    const double upper = log_sum(kept, std::min(added, mixed));
+    const double upper = form == Reason::kNone ? log_sum(kept, std::min(added, mixed)) : INFINITY;
     block.inequalities.push_back({.name = "upper",
                                   .log_measured = log_after,
                                   .log_bound = upper,

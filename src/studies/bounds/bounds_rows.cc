@@ -96,6 +96,7 @@ class BoundsRows {
     const Index layer = attention_[b]->block;
     const auto index = static_cast<Index>(h);
     add("beta", layer, index).mean = norms_[b]->heads[h].beta();
+    if (norms_[b]->heads[h].logit_limit) add("logit_limit", layer, index).mean = norms_[b]->heads[h].logit_limit;
     Statistics range;
     Statistics gamma;
     Statistics dobrushin;
@@ -206,6 +207,7 @@ class BoundsRows {
     for (Index l = 1; l <= network_.sizes.n_blocks; ++l) {
       const bool normed = l == network_.sizes.n_blocks && network_.final_norm && network_.final_norm_in_state;
       BoundTally tally;
+      double least = INFINITY;
       for (const BoundsSample& sample : samples_) {
         const Floor& floor = sample.floors[static_cast<std::size_t>(l)];
         const Reason fails = floor.fails == Reason::kNone && normed ? Reason::kNorm : floor.fails;
@@ -218,8 +220,14 @@ class BoundsRows {
                            .is_lower = true};
         tally.add(shifted(i));
         all.add(shifted(i));
+        least = std::min(least, i.log_bound - i.log_input);
       }
       add("lower_depth", l, {}, tally);
+      if (!std::isfinite(least)) continue;
+      Row& row = add("log10_floor", l);
+      row.mean = least / kLn10;
+      row.n = std::ssize(samples_);
+      row.kind = "proved";
     }
   }
 

@@ -32,6 +32,8 @@ std::string_view bound_words(const std::string& bound) {
       {"certified_frobenius", "as certified, in the Frobenius norm"},
       {"dobrushin", "contraction by the Dobrushin coefficient δ(P) of each attention matrix"},
       {"dobrushin_tanh", "bound on δ(P) itself, from the range of the logits of one head"},
+      {"dobrushin_weights",
+       "bound on δ(P) from weights alone, where norms of queries and keys or a cap limit the logits"},
       {"upper", "upper bound on the residual after attention and skip"},
       {"lower", "lower bound: with skips, the residual does not fall below it"},
       {"lower_data", "lower bound from the spectral norm of each head's mixing and the residual that enters it"},
@@ -71,6 +73,56 @@ Curves bound_curves(const RowGroup& group, bool depth) {
   curves.about =
       "log10 (bound / measured), for lower log10 (measured / bound), in the tightest case over samples and heads; 0 is "
       "tight, 7 is seven orders of magnitude of slack";
+  return curves;
+}
+
+// The residual behind each attention and its skip, between its bounds; or, of states, above what cannot be lost. Bounds
+// are drawn where every sample has them: then means of logarithms compare.
+Curves between_curves(const RowGroup& group, bool depth) {
+  constexpr std::string_view kMeasured = "log10_measured.";
+  constexpr std::string_view kBound = "log10_bound.";
+  const std::string_view of = depth ? "lower_depth" : "upper";
+  std::map<Index, Point> lower;
+  std::map<Index, Index> n_samples;
+  Curves curves;
+  bool any_bound = false;
+  for (const Row* row : group.rows) {
+    if (!row->layer || !finite(row->mean) || row->metric != fmt::format("{}{}", kMeasured, of)) continue;
+    n_samples[*row->layer] = row->n.value_or(0);
+    Point point = point_of(*row, static_cast<double>(*row->layer), "measured");
+    point.status = Status::kNone;
+    point.note.clear();
+    curves.points.push_back(std::move(point));
+  }
+  for (const Row* row : group.rows) {
+    if (!row->layer || row->head || !finite(row->mean) || row->kind != "proved" || !row->metric.starts_with(kBound)) {
+      continue;
+    }
+    const std::string bound = row->metric.substr(kBound.size());
+    const auto n = n_samples.find(*row->layer);
+    if (n == n_samples.end() || row->n != n->second) continue;
+    Point point = point_of(*row, static_cast<double>(*row->layer), bound == "upper" ? "upper bound" : "lower bound");
+    if (bound == "upper" && !depth) {
+      any_bound = true;
+      curves.points.push_back(std::move(point));
+    } else if (bound.starts_with("lower") && bound.ends_with(kDepthSuffix) == depth) {
+      point.note = bound;
+      const auto [place, is_new] = lower.try_emplace(*row->layer, point);
+      if (!is_new && *point.value > *place->second.value) place->second = point;
+    }
+  }
+  if (lower.empty() && !any_bound) return {};
+  for (auto& [layer, point] : lower) curves.points.push_back(std::move(point));
+  for (Point& point : curves.points) point.low = point.high = std::nullopt;
+  curves.title = group.name() + (depth ? ", all layers together" : "");
+  curves.x = depth ? "layer" : "block";
+  curves.y = "residual";
+  curves.series_title = "residual";
+  curves.scale = Scale::kLog10;
+  curves.about = depth ? "log10 of the Frobenius norm of the residual of a hidden state, and what all layers up to it "
+                         "cannot take away (lower_depth)"
+                       : "log10 of the Frobenius norm of the residual after attention and its skip, before a norm; the "
+                         "lower bound is the largest proved one";
   return curves;
 }
 
@@ -184,6 +236,20 @@ std::string theorem_sentence(const RowGroup& group, bool first) {
   return text.empty() ? "" : fmt::format("{} on {}: {}.", name, network, text);
 }
 
+// "bert-tiny@init san+skip provably keeps at least 0.6 of its residual up to layer 2": how far the product of lower
+// bounds reaches.
+std::string floor_sentence(const RowGroup& group) {
+  const Row* last = nullptr;
+  for (const Row* row : with_metric(group.rows, "log10_floor")) {
+    if (row->layer && finite(row->mean) && (!last || *row->layer > *last->layer)) last = row;
+  }
+  if (!last) return "";
+  return fmt::format(
+      "{} provably keeps at least {} of its residual up to layer {} on these samples (lower_depth: it cannot lose "
+      "more).",
+      shortened(group.name()), power_of_ten(*last->mean), *last->layer);
+}
+
 // The proved bound on the residual that comes closest.
 std::string tightest_words(const std::vector<RowGroup>& groups) {
   const Row* best = nullptr;
@@ -209,7 +275,9 @@ void answer_theory(const std::vector<RowGroup>& groups, std::vector<Answer>& ans
       if (broken && row->metric.starts_with(kTightness)) ++n_violated;
     }
     if (answers.size() == kMostGroups) continue;
-    const std::string sentence = theorem_sentence(group, answers.empty());
+    std::string sentence = theorem_sentence(group, answers.empty());
+    const std::string floor = floor_sentence(group);
+    if (!floor.empty()) sentence += (sentence.empty() ? "" : " ") + floor;
     if (!sentence.empty()) answers.push_back({Question::kTheory, sentence});
   }
   answers.push_back({Question::kTheory,
@@ -247,6 +315,22 @@ View bounds_view(const Result& result, const ViewOptions& /*options*/) {
   if (!figure.nodes.empty()) {
     answer_theory(groups, view.answers);
     if (Table names = bound_names(result); !names.rows.empty()) figure.nodes.emplace_back(std::move(names));
+  }
+  Figure between;
+  between.id = "bounds-between";
+  between.title = "The measured residual between its bounds";
+  between.caption =
+      "A lower bound shows what attention and its skip must keep, an upper one what they may keep at most. The closer "
+      "the three curves, the more the bounds explain.";
+  for (const RowGroup& group : groups) {
+    for (const bool depth : {false, true}) {
+      Curves curves = between_curves(group, depth);
+      if (!curves.points.empty()) between.nodes.emplace_back(std::move(curves));
+    }
+  }
+  if (!between.nodes.empty()) {
+    between.series = numbered_series({"upper bound", "measured", "lower bound"});
+    view.figures.push_back(std::move(between));
   }
   view.figures.push_back(std::move(figure));
   return view;

@@ -36,6 +36,35 @@ double branch_norm(double slope, const Matrix<double>& up, const Matrix<double>&
   return slope * spectral_norm(up) * spectral_norm(down);
 }
 
+// The largest 2-norm of a head's normed query or key: dividing by the root mean square leaves a row of norm
+// sqrt(width). Nothing where nothing is divided.
+std::optional<double> longest(const std::optional<HeadNorm>& norm, const LayerWeights<double>& weights, Index d_head,
+                              Index n_heads, Index head) {
+  if (!norm || norm->norm.kind == Norm::Kind::kAffine) return {};
+  const auto part = [&](const VectorView<double>& v) -> RowVector<double> {
+    return norm->per_head ? RowVector<double>(v) : RowVector<double>(v.segment(head * d_head, d_head));
+  };
+  const auto width = static_cast<double>(norm->per_head ? d_head : n_heads * d_head);
+  const VectorView<double> gain = weights.vector(norm->norm.gain);
+  const VectorView<double> bias = weights.vector(norm->norm.bias);
+  const double largest = gain.size() == 0 ? 1 : part(gain).cwiseAbs().maxCoeff();
+  return std::sqrt(width) * largest + (bias.size() == 0 ? 0 : part(bias).norm());
+}
+
+std::optional<double> logit_limit(const Attention& a, const LayerWeights<double>& weights, Index head) {
+  if (std::holds_alternative<GaussianWeights>(a.weights)) return {};  // adds a term that nothing limits
+  std::optional<double> limit;
+  const auto* rotary = std::get_if<RotaryPositions>(&a.positions);
+  if (rotary || std::holds_alternative<NoPositions>(a.positions)) {
+    const auto q = longest(a.q_norm, weights, a.d_head, a.n_heads, head);
+    const auto k = longest(a.k_norm, weights, a.d_head, a.n_kv_heads, head * a.n_kv_heads / a.n_heads);
+    const double turned = rotary ? std::max(1.0, std::abs(rotary->magnitude)) : 1.0;
+    if (q && k) limit = std::abs(a.scale) * *q * *k * turned * turned;
+  }
+  if (a.soft_cap > 0) limit = std::min(limit.value_or(a.soft_cap), a.soft_cap);
+  return limit;
+}
+
 void attention_norms(const Attention& a, const LayerWeights<double>& weights, WeightNorms& out) {
   const Matrix<double> q = as_matrix(weights.matrix(a.q.w));
   const Matrix<double> k = as_matrix(weights.matrix(a.k.w));
@@ -51,6 +80,7 @@ void attention_norms(const Attention& a, const LayerWeights<double>& weights, We
     const Norms w = norms<double>(product<double>(true, false, head(v, kv), o_head));
     norm.w_one = w.one;
     norm.w_inf = w.inf;
+    norm.logit_limit = logit_limit(a, weights, h);
     norm.w_spectral = product_norm(head(v, kv).transpose(), o_head);
   });
 }

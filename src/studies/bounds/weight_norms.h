@@ -12,6 +12,8 @@ struct HeadWeightNorms {
   double qk_one = 0;            // ||W_QK||_1, W_QK = W_Q W_K^T
   double w_one = 0, w_inf = 0;  // of W = W_V W_O
   double w_spectral = 0;        // ||W||_2
+  // What no logit exceeds in size, whatever the input: queries and keys are normed, or logits are capped.
+  std::optional<double> logit_limit;
 
   double beta() const;  // qk_one times the composite norm of W
 };
