@@ -36,6 +36,8 @@ struct BoundsOptions {
 //     log10_tightness.NAME                    of measured / bound, the largest of all samples; `status`: kHolds,
 //                                             kVacuous, kNotApplicable with its `reason`, kViolated
 //   over depth, by state: log10_bound.T2.2_depth and so on, where the network has what they ask for
+//   logit_limit, sharpening, sharpening.share by block and head, lambda.measured, .proved, .claimed by block: where they
+//   can be computed (docs/theory.md)
 //   log10_floor, by state: what no layer up to there can take away of the residual, log10 of the share, the smallest of
 //   all samples; absent from the first sub-layer on without a positive lower bound
 //   theorem, by `claim`: the gravest status of all its cases; theorem.cases: how many (`mean`) had which

@@ -11,6 +11,7 @@
 #include "linalg/norms.h"
 #include "result/prose_format.h"
 #include "studies/bounds/attention_bounds.h"
+#include "studies/bounds/skip_conditions.h"
 #include "studies/bounds/weight_norms.h"
 #include <rankfall/bounds.h>
 #include <rankfall/collapse.h>
@@ -567,6 +568,57 @@ TEST(LowerBounds, BehindANorm) {
     const double floor =
         std::exp(log_behind_norm(centred_state(split(x, {}), {}), norm, VectorView<double>(gain.data(), gain.size())));
     EXPECT_LE(floor, measured * (1 + 1e-9) + 1e-15) << trial;
+  }
+}
+
+TEST(SkipConditions, LambdaIsWhereTheResidualStopsFalling) {
+  std::mt19937 random(2);
+  std::normal_distribution<double> normal;
+  for (int trial = 0; trial < 200; ++trial) {
+    Matrix<double> r(4, 3);
+    Matrix<double> a(4, 3);
+    for (Index i = 0; i < r.size(); ++i) r.data()[i] = normal(random);
+    for (Index i = 0; i < r.size(); ++i) a.data()[i] = std::exp(normal(random)) * normal(random);
+    const double lambda = lambda_measured(scaled(r, -300), scaled(a, -300)).value();
+    if (lambda > 0) {
+      EXPECT_NEAR((lambda * r + a).norm(), r.norm(), 1e-9 * r.norm());
+    }
+    EXPECT_GT(((lambda + 0.01) * r + a).norm(), r.norm());
+  }
+  const Matrix<double> one = Matrix<double>::Ones(1, 2);
+  EXPECT_EQ(lambda_measured(scaled(one), scaled(one)), 0.0);
+  EXPECT_EQ(lambda_measured(scaled(one), scaled(Matrix<double>(-one))), 2.0);
+  EXPECT_EQ(lambda_measured(scaled(Matrix<double>(0 * one)), scaled(one)), std::nullopt);
+}
+
+// P has the eigenvalue 1 and, on two tokens, one other.
+TEST(SkipConditions, SharpeningOfTwoTokens) {
+  const double other = -0.4;  // of P = [[a, 1-a], [1-b, b]] it is a + b - 1
+  Matrix<double> p(2, 2);
+  p << 0.2, 0.8, 0.6, 0.4;
+  Matrix<double> mixing = p;
+  mixing.rowwise() -= p.colwise().mean().eval();
+  mixing.colwise() -= mixing.rowwise().mean().eval();
+  FrozenHead head;
+  head.mixing = scaled(mixing);
+  const std::vector<std::complex<double>> negative = {-1.5};
+  EXPECT_NEAR(sharpening(head, negative, false, 1, 1).value(), std::abs(1 + other * -1.5) / 0.5, 1e-12);
+  const std::vector<std::complex<double>> positive = {2.0};
+  EXPECT_NEAR(sharpening(head, positive, false, 1, 1).value(), std::abs(1 + other * 2) / 3, 1e-12);
+  EXPECT_NEAR(sharpening(head, positive, true, 1, 1).value(), 1.0 / 3,
+              1e-12);  // directions that attention leaves alone
+}
+
+TEST(Bounds, SkipsThatSuffice) {
+  BoundsOptions options = only("san+skip");
+  options.input.n_samples = 2;
+  options.input.n_tokens = 8;
+  for (const char* spec : {"bert-tiny@init", "san:layers=2,heads=2,dim=8,vocab=30,std=0.5,norm=none"}) {
+    const Result result = bounds(std::vector<std::string>{spec}, options);
+    for (Index b = 0; b < 2; ++b) {
+      EXPECT_LE(find(result, "lambda.measured", b).mean.value(), find(result, "lambda.proved", b).mean.value()) << spec;
+      EXPECT_GT(find(result, "sharpening", b, 0).mean.value(), 0) << spec;
+    }
   }
 }
 

@@ -227,6 +227,10 @@ HeadParts parts_of(const HeadMatrices& h, const CentredState& x, const Matrix<do
   if (!out.frozen.mixing.is_zero()) {
     out.frozen.log_mixing = out.frozen.mixing.log + log_of(spectral_norm(out.frozen.mixing.value));
   }
+  if (x.n() <= kMostSharpened) {
+    const Matrix<double> p = plain(h.d).rowwise() + h.q;
+    out.frozen.norm = spectral_norm(p);
+  }
   // Rows of D sum to zero: values about the key that D is formed about would do as well.
   Index peak = 0;
   h.q.maxCoeff(&peak);
@@ -322,6 +326,10 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
           within(range, kLargestRange), false);
   add_one("T2.2_proved", {}, log_measured, log_of(std::abs(a.scale)) + log_star + 3 * log_input, log_input, content,
           true);
+
+  out.residual = m;
+  out.residual.value.rowwise() -= m.value.colwise().mean().eval();
+  rescale(out.residual);
 
   // certified: the sums over rows of eps, at a common scale.
   double log_certified_f = kInfinity;

@@ -52,6 +52,11 @@ struct AttentionBounds {
   // Upper bounds of the Frobenius norm of the output's residual, for lower bounds of what a skip keeps.
   double log_output = 0;
   std::vector<FrozenHead> frozen;
+  ScaledMatrix residual;  // of the output, about its mean
+
+  // Of the skip around it, where there is one; absent where they cannot be computed.
+  std::vector<std::optional<double>> sharpening;  // by head
+  std::optional<double> lambda_measured, lambda_proved, lambda_claimed;
 };
 
 // What, beside products of queries and keys, the logits are made of; kNone: nothing.

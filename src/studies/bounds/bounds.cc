@@ -8,6 +8,7 @@
 #include "linalg/gemm.h"
 #include "studies/bounds/bounds_rows.h"
 #include "studies/bounds/bounds_tally.h"
+#include "studies/bounds/skip_conditions.h"
 #include "studies/driver.h"
 #include <rankfall/bounds.h>
 #include <rankfall/error.h>
@@ -28,15 +29,17 @@ class BoundsObserver final : public SplitLayerObserver {
   void attention(const LoadedLayer<double>& layer, const SplitState& in) override {
     AttentionBounds bounds = attention_bounds(layer, norms_[static_cast<std::size_t>(layer.index)], sample_, in);
     frozen_ = std::exchange(bounds.frozen, {});
+    residual_ = std::exchange(bounds.residual, {});
     input_ = centred_state(in, sample_.valid);
     found.blocks.push_back(std::move(bounds));
   }
   void combined(const LoadedLayer<double>& layer, const SplitState& x, const SplitState& sum) override {
     const SubLayer& sub = *layer.layer;
     const CentredState after = centred_state(sum, sample_.valid);
-    const double log_before = centred_state(x, sample_.valid).log_frobenius();
+    const CentredState before = centred_state(x, sample_.valid);
+    const double log_before = before.log_frobenius();
     const double log_after = after.log_frobenius();
-    const Reason fails = sub.attention() ? attention_floor(layer, log_before, log_after) : mlp_floor(layer, log_before);
+    const Reason fails = sub.attention() ? attention_floor(layer, before, log_after) : mlp_floor(layer, log_before);
     if (floor_fails_ == Reason::kNone) floor_fails_ = fails;
     if (!sub.post || floor_fails_ != Reason::kNone) return;
     const double behind = log_behind_norm(after, *sub.post, layer.weights.vector(sub.post->gain));
@@ -52,7 +55,8 @@ class BoundsObserver final : public SplitLayerObserver {
  private:
   // Bounds of the residual behind attention and its skip; all in the Frobenius norm, where the mean is the minimiser.
   // Lower ones multiply the floor. Returns why there is none.
-  Reason attention_floor(const LoadedLayer<double>& layer, double log_before, double log_after) {
+  Reason attention_floor(const LoadedLayer<double>& layer, const CentredState& before, double log_after) {
+    const double log_before = before.log_frobenius();
     const SubLayer& sub = *layer.layer;
     const Branch& branch = *sub.with<Attention>();
     AttentionBounds& block = found.blocks.back();
@@ -70,6 +74,7 @@ class BoundsObserver final : public SplitLayerObserver {
                                   .fails = form,
                                   .is_proved = true});
     if (sub.skip == 0) return Reason::kNoSkip;
+    if (form == Reason::kNone) skip_conditions(layer, before, block);
     double best = kLogZero;
     const auto lower = [&](const char* name, double bound, Reason why) {
       const bool is_positive = bound > kLogZero || kept == kLogZero;
@@ -113,6 +118,28 @@ class BoundsObserver final : public SplitLayerObserver {
     return Reason::kNone;
   }
 
+  void skip_conditions(const LoadedLayer<double>& layer, const CentredState& before, AttentionBounds& block) {
+    const SubLayer& sub = *layer.layer;
+    const Branch& branch = *sub.with<Attention>();
+    const WeightNorms& norms = norms_[static_cast<std::size_t>(layer.index)];
+    ScaledMatrix added = residual_;
+    added.value *= branch.scale;
+    rescale(added);
+    block.lambda_measured = lambda_measured(before.r, added);
+    if (branch.in) return;  // what follows is about attention that takes the state itself
+    double whole = 0;       // sum_h |P_h|_2 |W_h|_2
+    bool is_known = true;
+    for (std::size_t h = 0; h < frozen_.size(); ++h) {
+      const HeadWeightNorms& head = norms.heads[h];
+      block.sharpening.push_back(
+          sharpening(frozen_[h], head.values, std::ssize(head.values) < before.r.value.cols(), sub.skip, branch.scale));
+      is_known = is_known && frozen_[h].norm.has_value();
+      whole += frozen_[h].norm.value_or(0) * head.w_spectral;
+    }
+    block.lambda_proved = 1 + std::abs(branch.scale) * std::exp(log_mixed_weights(frozen_, norms));
+    if (is_known) block.lambda_claimed = std::abs(branch.scale) * whole;
+  }
+
   // |skip| - sup|f'| |W_1| |W_2|, where nothing norms the MLP's input or output.
   Reason mlp_floor(const LoadedLayer<double>& layer, double log_before) {
     const SubLayer& sub = *layer.layer;
@@ -129,6 +156,7 @@ class BoundsObserver final : public SplitLayerObserver {
   const Sample& sample_;
   const std::vector<WeightNorms>& norms_;
   std::vector<FrozenHead> frozen_;  // of the attention that was last
+  ScaledMatrix residual_;           // of its output
   CentredState input_;              // what entered it
   double log_floor_ = 0;            // what is left for certain
   Reason floor_fails_ = Reason::kNone;

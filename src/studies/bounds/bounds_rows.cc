@@ -74,6 +74,9 @@ class BoundsRows {
     for (const BoundsSample& sample : samples_) star.add(sample.blocks[b].beta_star);
     set(add("beta_star", layer), star);
     for (std::size_t h = 0; h < norms_[b]->heads.size(); ++h) head(b, h);
+    lambda("lambda.measured", "", b, &AttentionBounds::lambda_measured);
+    lambda("lambda.proved", "proved", b, &AttentionBounds::lambda_proved);
+    lambda("lambda.claimed", "claimed", b, &AttentionBounds::lambda_claimed);
 
     std::map<std::pair<std::string, std::optional<Index>>, BoundTally> tallies;
     std::vector<std::pair<std::string, std::optional<Index>>> order;
@@ -90,6 +93,17 @@ class BoundsRows {
       add(name, layer, which, tally);
       theorems_[name].add(tally);
     }
+  }
+
+  void lambda(const char* metric, const char* kind, std::size_t b, std::optional<double> AttentionBounds::*member) {
+    Statistics values;
+    for (const BoundsSample& sample : samples_) {
+      if (const std::optional<double> value = sample.blocks[b].*member) values.add(*value);
+    }
+    if (values.n() == 0) return;
+    Row& row = add(metric, attention_[b]->block);
+    set(row, values);
+    row.kind = kind;
   }
 
   void head(std::size_t b, std::size_t h) {
@@ -124,6 +138,18 @@ class BoundsRows {
       row.verdict = std::string(reason_words(row.reason));
     }
     set(add("gamma", layer, index), gamma);
+    Statistics sharpening;
+    Statistics sharpens;
+    for (const BoundsSample& sample : samples_) {
+      if (sample.blocks[b].sharpening.size() <= h || !sample.blocks[b].sharpening[h]) continue;
+      sharpening.add(*sample.blocks[b].sharpening[h]);
+      // Equal ones differ by rounding.
+      sharpens.add(*sample.blocks[b].sharpening[h] > 1 + 1e-9 ? 1 : 0);
+    }
+    if (sharpening.n() > 0) {
+      set(add("sharpening", layer, index), sharpening);
+      set(add("sharpening.share", layer, index), sharpens);
+    }
     set(add("attention.dobrushin", layer, index), dobrushin);
   }
 

@@ -10,18 +10,6 @@
 namespace rankfall {
 namespace {
 
-// An orthonormal basis of the vectors whose entries sum to zero, as columns (Helmert's).
-Matrix<double> mean_free_basis(Index n) {
-  Matrix<double> basis = Matrix<double>::Zero(n, n - 1);
-  for (Index k = 1; k < n; ++k) {
-    const auto size = static_cast<double>(k);
-    const double scale = 1 / std::sqrt(size * (size + 1));
-    basis.col(k - 1).head(k).setConstant(scale);
-    basis(k, k - 1) = -size * scale;
-  }
-  return basis;
-}
-
 // W_V and W_O of a head, as maps of rows: values = x v, output = values o.
 struct HeadWeights {
   Matrix<double> v, o;
@@ -56,6 +44,17 @@ Matrix<double> formed_map(double skip, double branch, const std::vector<HeadWeig
 }
 
 }  // namespace
+
+Matrix<double> mean_free_basis(Index n) {
+  Matrix<double> basis = Matrix<double>::Zero(n, n - 1);
+  for (Index k = 1; k < n; ++k) {
+    const auto size = static_cast<double>(k);
+    const double scale = 1 / std::sqrt(size * (size + 1));
+    basis.col(k - 1).head(k).setConstant(scale);
+    basis(k, k - 1) = -size * scale;
+  }
+  return basis;
+}
 
 double log_difference(double a, double b) {
   if (b == kLogZero) return a;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "engine/layer_loader.h"
@@ -12,10 +13,14 @@
 
 namespace rankfall {
 
+// Beyond so many tokens what needs eigenvalues of P is left out.
+inline constexpr Index kMostSharpened = 512;
+
 // One head with its attention matrix frozen.
 struct FrozenHead {
   ScaledMatrix mixing;           // J P J, over what is no padding
   double log_mixing = kLogZero;  // of |J P J|_2
+  std::optional<double> norm;    // |P|_2, for up to kMostSharpened tokens
   double log_values = kLogZero;  // of |R W|_F, R the residual of what enters attention, W = W_V W_O
 };
 
@@ -44,6 +49,9 @@ double log_mixed_weights(const std::vector<FrozenHead>& heads, const WeightNorms
 //   |res out|_F >= min_i D_i |R C G|_F - |D - mean D|_2 |c G|_2.
 // -infinity where this is not positive.
 double log_behind_norm(const CentredState& in, const Norm& norm, const VectorView<double>& gain);
+
+// An orthonormal basis of the vectors of n entries that sum to zero, as columns (Helmert's).
+Matrix<double> mean_free_basis(Index n);
 
 // log(e^a - e^b), rounded down by what is not known of a and b; -infinity unless a > b.
 double log_difference(double a, double b);

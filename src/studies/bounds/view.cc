@@ -164,6 +164,45 @@ Table theorem_table(const RowGroup& group, Names& explained) {
   return table;
 }
 
+// The skip that each block needs, measured, proved and claimed, and which heads sharpen.
+Table skip_table(const RowGroup& group) {
+  using Kind = TableColumn::Kind;
+  struct Line {
+    std::optional<double> measured, proved, claimed;
+    Index n_sharpen = 0, n_heads = 0;
+  };
+  std::map<Index, Line> lines;
+  for (const Row* row : group.rows) {
+    if (!row->layer) continue;
+    if (row->metric == "lambda.measured") lines[*row->layer].measured = finite(row->mean);
+    if (row->metric == "lambda.proved") lines[*row->layer].proved = finite(row->mean);
+    if (row->metric == "lambda.claimed") lines[*row->layer].claimed = finite(row->mean);
+    if (row->metric != "sharpening.share" || !row->mean) continue;
+    lines[*row->layer].n_sharpen += *row->mean > 0.5 ? 1 : 0;
+    ++lines[*row->layer].n_heads;
+  }
+  Table table;
+  if (lines.empty()) return table;
+  table.title = group.name() + ": the skip that attention needs";
+  table.about =
+      "lambda: factor of the skip. measured: the residual neither falls nor grows (attention frozen); proved: from "
+      "here "
+      "on no residual falls; claimed: S C_M of lambda-skip connections as recorded, for a quarter of the squared "
+      "residual. sharpens: heads in which the fastest direction beside the mean outgrows the mean (Dovonon et al.), in "
+      "most samples";
+  table.columns = {{"block", Kind::kCount},
+                   {"measured", Kind::kNumber, "lambda"},
+                   {"proved", Kind::kNumber, "lambda"},
+                   {"claimed", Kind::kNumber, "lambda"},
+                   {"sharpens"}};
+  for (const auto& [block, line] : lines) {
+    table.rows.push_back({Number(std::optional(block)), Number(line.measured), Number(line.proved),
+                          Number(line.claimed),
+                          line.n_heads == 0 ? Cell() : Cell(fmt::format("{} of {}", line.n_sharpen, line.n_heads))});
+  }
+  return table;
+}
+
 // One line for each name that the figure uses.
 Table bound_names(const Result& result) {
   Names names;
@@ -327,6 +366,7 @@ View bounds_view(const Result& result, const ViewOptions& /*options*/) {
       Curves curves = between_curves(group, depth);
       if (!curves.points.empty()) between.nodes.emplace_back(std::move(curves));
     }
+    if (Table table = skip_table(group); !table.rows.empty()) between.nodes.emplace_back(std::move(table));
   }
   if (!between.nodes.empty()) {
     between.series = numbered_series({"upper bound", "measured", "lower bound"});

@@ -81,6 +81,11 @@ void attention_norms(const Attention& a, const LayerWeights<double>& weights, We
     norm.w_one = w.one;
     norm.w_inf = w.inf;
     norm.logit_limit = logit_limit(a, weights, h);
+    const Matrix<double> inner = product<double>(false, true, o_head, head(v, kv));
+    if (inner.allFinite()) {
+      const Eigen::EigenSolver<Matrix<double>> solver(inner, false);
+      norm.values.assign(solver.eigenvalues().begin(), solver.eigenvalues().end());
+    }
     norm.w_spectral = product_norm(head(v, kv).transpose(), o_head);
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <complex>
 #include <optional>
 #include <vector>
 
@@ -9,9 +10,10 @@ namespace rankfall {
 
 // What a head's weights say by themselves, in the convention of rows: logits X W_QK X^T, output P X W.
 struct HeadWeightNorms {
-  double qk_one = 0;            // ||W_QK||_1, W_QK = W_Q W_K^T
-  double w_one = 0, w_inf = 0;  // of W = W_V W_O
-  double w_spectral = 0;        // ||W||_2
+  double qk_one = 0;                         // ||W_QK||_1, W_QK = W_Q W_K^T
+  double w_one = 0, w_inf = 0;               // of W = W_V W_O
+  double w_spectral = 0;                     // ||W||_2
+  std::vector<std::complex<double>> values;  // eigenvalues of W_O W_V: those of W, without d - d_head zeros
   // What no logit exceeds in size, whatever the input: queries and keys are normed, or logits are capped.
   std::optional<double> logit_limit;
 
