@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
 
 #include "linalg/gemm.h"
 #include "linalg/spectra.h"
@@ -18,23 +19,33 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 
 using Cholesky = Eigen::LLT<Eigen::MatrixXd>;
 
-// An estimate of the least eigenvalue, by inverse iteration.
+// An estimate of the least eigenvalue, from above: Lanczos' method on the inverse, with reorthogonalisation.
 double least_eigenvalue(const Cholesky& factor, Index n) {
+  const Index steps = std::min<Index>(n, 40);
+  Eigen::MatrixXd basis(n, steps);
+  Eigen::VectorXd diagonal = Eigen::VectorXd::Zero(steps);
+  Eigen::VectorXd beside = Eigen::VectorXd::Zero(steps);
   // No structure of the matrix is orthogonal to this.
   Eigen::VectorXd x(n);
   for (Index i = 0; i < n; ++i) x(i) = 1 + 0.5 * std::sin(static_cast<double>(i * i % 1009));
   x.normalize();
-  double value = 0;
-  for (int step = 0; step < 30; ++step) {
-    const Eigen::VectorXd y = factor.solve(x);
-    const double size = y.norm();
-    if (!std::isfinite(size) || size == 0) return 0;
-    const double before = value;
-    value = 1 / size;
-    x = y / size;
-    if (std::abs(value - before) < 1e-8 * value) break;
+  Index size = 0;
+  while (size < steps) {
+    basis.col(size) = x;
+    Eigen::VectorXd y = factor.solve(x);
+    if (!y.allFinite()) return 0;
+    diagonal(size) = x.dot(y);
+    ++size;
+    for (int twice = 0; twice < 2; ++twice) y -= basis.leftCols(size) * (basis.leftCols(size).transpose() * y);
+    const double length = y.norm();
+    if (size == steps || !(length > 1e-12 * diagonal.head(size).maxCoeff())) break;
+    beside(size - 1) = length;
+    x = y / length;
   }
-  return value;
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
+  solver.computeFromTridiagonal(diagonal.head(size), beside.head(size - 1), Eigen::EigenvaluesOnly);
+  const double largest = solver.eigenvalues()(size - 1);
+  return largest > 0 ? 1 / largest : 0;
 }
 
 }  // namespace
@@ -54,7 +65,7 @@ double least_singular_value_bound(const MatrixRef<double>& a) {
     return Cholesky(m);
   };
   const double guess = least_eigenvalue(shifted(margin), n);
-  for (const double less : {1e-6, 1e-3, 0.03, 0.3, 0.9}) {
+  for (const double less : {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.5}) {
     const double t = guess * (1 - less);
     if (!(t > 2 * margin)) return 0;
     if (shifted(-t).info() == Eigen::Success) return std::sqrt(t - margin);

@@ -184,7 +184,7 @@ TEST(Bounds, DobrushinFromWeightsAlone) {
   }
   EXPECT_GT(n_seen, 0);
   // A cap of 0.1 holds logits to 0.1, whatever the weights are: tanh(0.1) for complete attention.
-  Model model = open_model("san:layers=1,heads=2,dim=8,vocab=20,norm=none,std=5", 1);
+  Model model = open_model("san:layers=1,heads=2,dim=8,vocab=20,norm=none,std=0.5", 1);
   std::get<Attention>(model.network.layers[0].branches[0].f).soft_cap = 0.1;
   const auto samples = random_samples(model.network, 4, 2, 6);
   for (Index head = 0; head < 2; ++head) {

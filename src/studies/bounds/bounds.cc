@@ -22,7 +22,7 @@ class BoundsObserver final : public SplitLayerObserver {
 
   void hidden(Index /*state*/, const SplitState& x) override {
     found.log10_residual.push_back(split_norms(x, sample_.valid, false).residual.composite);
-    const double log_residual = centred_state(x, sample_.valid).log_frobenius();
+    const double log_residual = log_frobenius(centred_state(x, sample_.valid).r);
     if (found.floors.empty()) log_floor_ = log_residual;
     found.floors.push_back({log_residual, log_floor_, floor_fails_});
   }
@@ -37,8 +37,8 @@ class BoundsObserver final : public SplitLayerObserver {
     const SubLayer& sub = *layer.layer;
     const CentredState after = centred_state(sum, sample_.valid);
     const CentredState before = centred_state(x, sample_.valid);
-    const double log_before = before.log_frobenius();
-    const double log_after = after.log_frobenius();
+    const double log_before = log_frobenius(before.r);
+    const double log_after = log_frobenius(after.r);
     const Reason fails = sub.attention() ? attention_floor(layer, before, log_after) : mlp_floor(layer, log_before);
     if (floor_fails_ == Reason::kNone) floor_fails_ = fails;
     if (!sub.post || floor_fails_ != Reason::kNone) return;
@@ -56,7 +56,7 @@ class BoundsObserver final : public SplitLayerObserver {
   // Bounds of the residual behind attention and its skip; all in the Frobenius norm, where the mean is the minimiser.
   // Lower ones multiply the floor. Returns why there is none.
   Reason attention_floor(const LoadedLayer<double>& layer, const CentredState& before, double log_after) {
-    const double log_before = before.log_frobenius();
+    const double log_before = log_frobenius(before.r);
     const SubLayer& sub = *layer.layer;
     const Branch& branch = *sub.with<Attention>();
     AttentionBounds& block = found.blocks.back();
@@ -65,9 +65,12 @@ class BoundsObserver final : public SplitLayerObserver {
     const double mixed = log_branch + log_mixed_values(frozen_);
     const double added = log_branch + block.log_output;
     const Reason form = branch.out ? Reason::kNorm : sub.branches.size() > 1 ? Reason::kParallelMlp : Reason::kNone;
+    // Without a skip the residual is that of attention's output, which is known more exactly than that of the state.
+    const double residual = log_frobenius(residual_);
+    const double measured = sub.skip == 0 && form == Reason::kNone ? log_branch + residual : log_after;
     const double upper = form == Reason::kNone ? log_sum(kept, std::min(added, mixed)) : INFINITY;
     block.inequalities.push_back({.name = "upper",
-                                  .log_measured = log_after,
+                                  .log_measured = measured,
                                   .log_bound = upper,
                                   .log_input = log_before,
                                   .log_allowed = upper,

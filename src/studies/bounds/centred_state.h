@@ -12,6 +12,12 @@
 
 namespace rankfall {
 
+// Logarithm of the Frobenius norm; -infinity for zero.
+inline double log_frobenius(const ScaledMatrix& m) {
+  const double norm = norms<double>(m.value).frobenius;
+  return norm == 0 ? kLogZero : m.log + std::log(norm);
+}
+
 // What is no padding of a state, as 1 mean + R with the rows of R summing to zero, however much the tokens differ.
 struct CentredState {
   std::vector<Index> rows;
@@ -19,11 +25,6 @@ struct CentredState {
   ScaledMatrix r;
 
   Index n() const { return r.value.rows(); }
-  // Logarithm of the Frobenius norm of R; -infinity for zero.
-  double log_frobenius() const {
-    const double norm = norms<double>(r.value).frobenius;
-    return norm == 0 ? kLogZero : r.log + std::log(norm);
-  }
 };
 
 inline CentredState centred_state(const SplitState& in, std::span<const std::uint8_t> valid) {
