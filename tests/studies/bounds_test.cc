@@ -183,21 +183,20 @@ TEST(Bounds, DobrushinFromWeightsAlone) {
     }
   }
   EXPECT_GT(n_seen, 0);
-  // A cap of 0.1 holds logits to 0.1, whatever the weights are: tanh(0.1) for complete attention.
+  // A cap of 1 holds logits to 1, whatever the weights are: tanh(1) for complete attention.
   Model model = open_model("san:layers=1,heads=2,dim=8,vocab=20,norm=none,std=0.5", 1);
-  std::get<Attention>(model.network.layers[0].branches[0].f).soft_cap = 0.1;
+  std::get<Attention>(model.network.layers[0].branches[0].f).soft_cap = 1;
   const auto samples = random_samples(model.network, 4, 2, 6);
   for (Index head = 0; head < 2; ++head) {
     const Result complete = bounds(model, samples, only("full"));
-    EXPECT_NEAR(find(complete, "log10_bound.dobrushin_weights", 0, head).mean.value(), std::log10(std::tanh(0.1)),
-                1e-12);
+    EXPECT_NEAR(find(complete, "log10_bound.dobrushin_weights", 0, head).mean.value(), std::log10(std::tanh(1)), 1e-12);
     EXPECT_EQ(find(complete, "log10_tightness.dobrushin_weights", 0, head).status, Status::kHolds);
-    EXPECT_EQ(find(complete, "logit_limit", 0, head).mean, 0.1);
+    EXPECT_EQ(find(complete, "logit_limit", 0, head).mean, 1);
   }
   std::get<Attention>(model.network.layers[0].branches[0].f).mask.causal = true;
   const Result causal = bounds(model, samples, only("full"));
   EXPECT_NEAR(find(causal, "log10_bound.dobrushin_weights", 0, 0).mean.value(),
-              std::log10(1 - 1 / (1 + 5 * std::exp(0.2))), 1e-12);
+              std::log10(1 - 1 / (1 + 5 * std::exp(2))), 1e-12);
   EXPECT_EQ(find(causal, "log10_tightness.dobrushin_weights", 0, 0).status, Status::kHolds);
 }
 
