@@ -136,7 +136,7 @@ bool is_false_in_general(std::string_view claim) {
   return claim == "T2.3" || claim == "T2.3_depth" || claim == "C3.2_depth";
 }
 std::string kind_words(const Row& row) {
-  return row.kind == "claimed" && is_false_in_general(row.claim) ? "claimed, false in general" : row.kind;
+  return row.kind == "claimed" && is_false_in_general(row.claim) ? "claimed, false" : row.kind;
 }
 
 // `explained`: the names whose line said what they are; a name is explained in the line where it is first used.
@@ -146,9 +146,9 @@ Table theorem_table(const RowGroup& group, Names& explained) {
   table.title = group.name() + ": verdict per theorem";
   if (explained.empty()) {
     table.about =
-        "claimed: as the paper states it; proved: under the condition that the verdict names, if any; false in "
-        "general: a counterexample exists, and the verdict says whether this network is one; weights: computed before "
-        "any input; data: from each sample; a case: one block (and head) of one sample";
+        "claimed: as the paper states it; claimed, false: false in general, a counterexample exists, and the verdict "
+        "says whether this network is one; proved: under the condition that the verdict names, if any; weights: "
+        "computed before any input; data: from each sample; a case: one block (and head) of one sample";
   }
   table.columns = {{"theorem"}, {"kind"}, {"made of"}, {"cases", Kind::kCount}, {"verdict", Kind::kProse}};
   for (const Row* row : with_metric(group.rows, "theorem")) {
