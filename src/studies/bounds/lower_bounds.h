@@ -34,7 +34,7 @@ struct LeastGain {
 
 // Where (n - 1) d exceeds this, the map is too large to be formed; where n d exceeds the second, to be applied a few
 // times.
-inline constexpr Index kLargestFormedMap = 2048;
+inline constexpr Index kLargestFormedMap = 1024;
 inline constexpr Index kLargestAppliedMap = 1 << 18;
 
 // `layer` is an attention without norms of its own, `r` the residual that enters.
