@@ -314,7 +314,7 @@ check "bounds" 0 -- bounds $toy "${few[@]}"
 expect "Dobrushin's holds" grep -qE '^dobrushin +proved +data +[0-9]+ +holds in all' "$dir/out"
 expect "depth forms say why not" grep -qE 'T2.3_depth .*does not apply: there is a skip' "$dir/out"
 check "bounds as rows" 0 -- bounds $toy "${few[@]}" --variant san --format csv
-expect "log10 of bounds" grep -q ',log10_bound.T2.3_sound,' "$dir/out"
+expect "log10 of bounds" grep -q ',log10_bound.T2.2_proved,' "$dir/out"
 check "bounds of a checkpoint" 0 -- bounds "$families/t5" --ids "$families/t5/input.safetensors" --variant full
 expect "its logits have positions" grep -q 'the logits depend on positions' "$dir/out"
 check "bounds of nothing" 3 "no such directory" -- bounds ./none
