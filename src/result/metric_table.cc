@@ -427,6 +427,8 @@ const std::vector<MetricGroup>& metric_groups() {
       {"audit",
        {
            {"audit.statement", "statement of a claim", "", kText, "audit"},
+           {"audit.source", "where a claim was made", "", kText, "audit"},
+           {"audit.refuted_by", "what would refute a claim", "", kText, "audit"},
            {"audit.verdict", "verdict on a claim, and the value that decides", "", kSigned, "audit"},
            {"audit.evidence", "evidence for the verdict", "", kText, "audit"},
            {"audit.stopped", "search that the time limit ended", "", kText, "audit"},

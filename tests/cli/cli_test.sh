@@ -341,6 +341,11 @@ expect "it says so" grep -q 'the time limit ended the search' "$dir/out"
 sed -i 's/1, 1\]/0, 0]/' "$dir/witnesses/04b_composite_triangle.json"
 check "a witness that shows nothing" 5 "do not show" -- audit --check "$dir/witnesses/04b_composite_triangle.json"
 check "no witness" 3 "" -- audit --check "$dir/text"
+check "claims are listed" 0 -- audit --list
+expect "one line each" grep -qE '^4b +fails +the composite norm obeys .*2103\.03404' "$dir/out"
+check "some of them" 0 -- audit --list --claims 7-8
+expect "only those" test "$(wc -l < "$dir/out")" = 3
+check "a list is not a check" 2 "excludes" -- audit --list --check "$dir/witnesses/06_entrywise_step.json"
 check "no such claim" 2 "claims 1 to 17" -- audit --claims 18
 check "no such directory for witnesses" 2 "no such directory" -- audit --witnesses "$dir/none"
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "result/prose_format.h"
 #include "studies/audit/algebra_claims.h"
 #include "studies/audit/audit_claims.h"
+#include "studies/audit/claim_sources.h"
 #include "view/number_text.h"
 #include <rankfall/audit.h>
 #include <rankfall/process.h>
@@ -34,6 +36,20 @@ std::string words(const AuditClaim& claim, const AuditFinding& finding) {
   }
 }
 
+// The same before anything is tried.
+std::string expected_words(const AuditClaim& claim) {
+  switch (claim.expected) {
+    case Status::kHolds:
+      return claim.by_definition ? "holds (true by definition)" : "holds (proved)";
+    case Status::kNoCounterexample:
+      return "no violation known";
+    case Status::kViolated:
+      return "fails";
+    default:
+      return "holds (measured)";
+  }
+}
+
 // All claims in the order of their numbers; parts of one number get letters.
 struct Numbered {
   std::string id;  // "04b composite_triangle"
@@ -53,7 +69,30 @@ std::vector<Numbered> all_claims() {
   return out;
 }
 
+std::vector<Numbered> chosen_claims(const std::vector<Index>& numbers) {
+  std::vector<Numbered> claims = all_claims();
+  const Index last = claims.back().claim.number;
+  for (const Index number : numbers) {
+    if (number < 1 || number > last) throw usage_error("claim {}: there are claims 1 to {}", number, last);
+  }
+  if (!numbers.empty()) {
+    std::erase_if(claims,
+                  [&](const Numbered& n) { return std::ranges::find(numbers, n.claim.number) == numbers.end(); });
+  }
+  return claims;
+}
+
 }  // namespace
+
+std::vector<AuditedClaim> audited_claims(const std::vector<Index>& numbers) {
+  std::vector<AuditedClaim> out;
+  for (const Numbered& n : chosen_claims(numbers)) {
+    const ClaimSource& source = source_of(n.claim.name);
+    out.push_back({n.id, n.claim.statement, std::string(source.source), std::string(source.refuted_by),
+                   n.claim.expected, expected_words(n.claim)});
+  }
+  return out;
+}
 
 Result audit(const AuditOptions& options) {
   if (options.n_trials < 1) throw usage_error("trials of a search: expected at least 1");
@@ -62,15 +101,7 @@ Result audit(const AuditOptions& options) {
     throw usage_error("{}: no such directory for witnesses", options.witnesses.string());
   }
   if (!options.witnesses.empty()) AtomicFile(options.witnesses / "witness");  // throws where nothing can be written
-  for (const Index number : options.claims) {
-    if (number < 1 || number > 17) throw usage_error("claim {}: there are claims 1 to 17", number);
-  }
-  std::vector<Numbered> claims = all_claims();
-  if (!options.claims.empty()) {
-    std::erase_if(claims, [&](const Numbered& n) {
-      return std::ranges::find(options.claims, n.claim.number) == options.claims.end();
-    });
-  }
+  const std::vector<Numbered> claims = chosen_claims(options.claims);
   const auto n_searches = std::ranges::count_if(claims, [](const Numbered& n) { return n.claim.is_search; });
   const SearchEffort effort{options.n_trials,
                             options.seconds / static_cast<double>(std::max<std::ptrdiff_t>(1, n_searches))};
@@ -89,7 +120,10 @@ Result audit(const AuditOptions& options) {
     const auto text = [&](const char* metric, std::string words) -> Row& {
       return result.rows.emplace_back(Row{.metric = metric, .claim = id, .verdict = std::move(words)});
     };
+    const ClaimSource& source = source_of(claim.name);
     text("audit.statement", claim.statement);
+    text("audit.source", std::string(source.source));
+    text("audit.refuted_by", std::string(source.refuted_by));
     Row& verdict = text("audit.verdict", words(claim, finding));
     verdict.status = finding.verdict;
     verdict.mean = finding.figure;

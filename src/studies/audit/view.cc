@@ -2,6 +2,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,23 +21,29 @@ Badge claim_verdict(const Row& row) {
   return {tone, fmt::to_string(row.verdict)};
 }
 
-// One line for each claim, from rows PREFIX.statement, PREFIX.verdict and so on.
+// One line for each claim, from rows PREFIX.statement, PREFIX.verdict and so on; with where it was made and what would
+// refute it, where rows say so.
 Table claim_table(const Result& result, std::string_view prefix, const std::string& statement) {
   struct Claim {
-    std::string statement, evidence;
+    std::string statement, evidence, source, refuted_by;
     Badge verdict;
     const Row* row = nullptr;
   };
   std::map<std::string, Claim> claims;
   Names order;
+  bool with_sources = false;
   for (const Row& row : result.rows) {
     if (!row.metric.starts_with(prefix)) continue;
     const std::string what = row.metric.substr(prefix.size()), text = fmt::to_string(row.verdict);
     const bool is_evidence = what == "evidence" || what == "stopped" || what == "witness";
-    if (!is_evidence && what != "verdict" && what != statement) continue;
+    const bool is_source = what == "source" || what == "refuted_by";
+    if (!is_evidence && !is_source && what != "verdict" && what != statement) continue;
     order.add(row.claim);
     Claim& claim = claims[row.claim];
     if (what == statement) claim.statement = text;
+    if (what == "source") claim.source = text;
+    if (what == "refuted_by") claim.refuted_by = text;
+    with_sources = with_sources || is_source;
     if (is_evidence && !text.empty()) claim.evidence += (claim.evidence.empty() ? "" : "; ") + text;
     if (what == "verdict") {
       claim.verdict = claim_verdict(row);
@@ -45,18 +52,25 @@ Table claim_table(const Result& result, std::string_view prefix, const std::stri
   }
   using Kind = TableColumn::Kind;
   Table table;
-  table.columns = {{"claim"},
-                   {statement, Kind::kProse},
-                   {"verdict"},
-                   {"evidence", Kind::kProse},
-                   {"value", Kind::kNumber},
-                   {"cases", Kind::kCount}};
+  table.columns = {{"claim"}, {statement, Kind::kProse}};
+  if (with_sources) table.columns.push_back({"source, and what would refute it", Kind::kProse});
+  for (const TableColumn& column : {TableColumn{"verdict"}, TableColumn{"evidence", Kind::kProse},
+                                    TableColumn{"value", Kind::kNumber}, TableColumn{"cases", Kind::kCount}}) {
+    table.columns.push_back(column);
+  }
   for (const std::string& name : order.list()) {
     const Claim& claim = claims.at(name);
     const auto number = [](auto value) { return value ? Cell(Number(value)) : Cell(); };
-    table.rows.push_back({name, claim.statement, claim.verdict, claim.evidence,
-                          claim.row ? number(finite(claim.row->mean)) : Cell(),
-                          claim.row ? number(claim.row->n) : Cell()});
+    std::vector<Cell> line = {name, claim.statement};
+    if (with_sources) {
+      line.emplace_back(claim.source + (claim.refuted_by.empty() ? "" : "; would be refuted by: " + claim.refuted_by));
+    }
+    for (Cell& cell :
+         std::vector<Cell>{claim.verdict, claim.evidence, claim.row ? number(finite(claim.row->mean)) : Cell(),
+                           claim.row ? number(claim.row->n) : Cell()}) {
+      line.push_back(std::move(cell));
+    }
+    table.rows.push_back(std::move(line));
   }
   return table;
 }
