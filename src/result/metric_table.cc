@@ -431,6 +431,7 @@ const std::vector<MetricGroup>& metric_groups() {
            {"audit.refuted_by", "what would refute a claim", "", kText, "audit"},
            {"audit.verdict", "verdict on a claim, and the value that decides", "", kSigned, "audit"},
            {"audit.evidence", "evidence for the verdict", "", kText, "audit"},
+           {"audit.ratio", "left side over right side of an inequality", "left / right", kPositive, "audit"},
            {"audit.stopped", "search that the time limit ended", "", kText, "audit"},
            {"audit.command", "command that repeats the search", "", kText, "audit"},
            {"audit.witness", "file with a counterexample", "", kText, "audit"},

@@ -132,7 +132,7 @@ TEST(Audit, WitnessesAreWrittenAndChecked) {
     EXPECT_TRUE(w.expected) << entry.path() << " " << w.left << " " << w.right;
     ++n;
   }
-  EXPECT_EQ(n, 7);  // no file holds the example against 8b
+  EXPECT_EQ(n, 8);
   std::ofstream(folder / "other.json") << "{}";
   EXPECT_THROW(check_witness_file(folder / "other.json"), Error);
   EXPECT_THROW(check_witness_file(folder / "none.json"), Error);

@@ -29,8 +29,10 @@ std::string words(const AuditClaim& claim, const AuditFinding& finding) {
       return fmt::format("no violation found (best ratio {}, {} trials)", trimmed(finding.figure.value_or(0), 4),
                          finding.n_trials);
     case Status::kViolated:
-      if (!claim.has_witness) return "fails (construction)";
-      return finding.witness ? "fails (witness)" : "fails (measured)";
+      return fmt::format("fails{} ({})", claim.as_recorded ? " as recorded" : "",
+                         !claim.has_witness ? "construction"
+                         : finding.witness  ? "witness"
+                                            : "measured");
     default:
       return "holds (measured)";
   }
@@ -44,7 +46,7 @@ std::string expected_words(const AuditClaim& claim) {
     case Status::kNoCounterexample:
       return "no violation known";
     case Status::kViolated:
-      return "fails";
+      return claim.as_recorded ? "fails as recorded" : "fails";
     default:
       return "holds (measured)";
   }
@@ -131,6 +133,10 @@ Result audit(const AuditOptions& options) {
     if (claim.by_definition) verdict.basis = Basis::kDefinition;
     verdict.kind = finding.verdict == claim.expected ? "expected" : "unexpected";
     text("audit.evidence", finding.evidence);
+    for (Row row : finding.rows) {
+      row.claim = id;
+      result.rows.push_back(std::move(row));
+    }
     if (finding.n_planned) {
       Row& stopped =
           text("audit.stopped",
@@ -161,7 +167,7 @@ CheckedWitness check_witness_file(const std::filesystem::path& file) {
   const Witness witness = witness_from_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.string());
   check_witness(witness, file.string());
   const AlgebraClaim& claim = *algebra_claim(witness.claim);
-  const Sides sides = claim.sides_exactly(witness.matrices);
+  const Sides sides = exact_sides(witness);
   const std::vector<AuditClaim> claims = matrix_claims();
   const auto recorded = std::ranges::find(claims, claim.name, &AuditClaim::name);
   const bool fails = recorded != claims.end() && recorded->expected == Status::kViolated && recorded->has_witness;

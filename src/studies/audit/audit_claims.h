@@ -18,6 +18,7 @@ struct AuditFinding {
   std::optional<Index> n_planned = {};  // trials of a search that the time limit ended before
   std::string evidence = {};
   std::optional<Witness> witness = {};
+  std::vector<Row> rows = {};  // what was measured; `claim` is filled in by audit()
 };
 
 // How long a search goes on.
@@ -34,7 +35,8 @@ struct AuditClaim {
   std::function<AuditFinding(const SearchEffort& effort, std::uint64_t seed)> run;
   bool is_search = false;
   bool by_definition = false;  // no trial could come out otherwise
-  bool has_witness = true;     // of a search: its example is small enough for a file
+  bool has_witness = true;     // if false, its example is a construction that no file holds
+  bool as_recorded = false;    // of a statement whose source could not be read
 };
 
 // About small matrices: 1, 2, 4 to 8, 16, 17.
