@@ -352,7 +352,7 @@ expect "one line each" grep -qE '^4b +fails +the composite norm obeys .*2103\.03
 check "some of them" 0 -- audit --list --claims 7-8
 expect "only those" test "$(wc -l < "$dir/out")" = 3
 check "a list is not a check" 2 "excludes" -- audit --list --check "$dir/witnesses/06_entrywise_step.json"
-check "no such claim" 2 "claims 1 to 17" -- audit --claims 18
+check "no such claim" 2 "claims 1 to 28" -- audit --claims 29
 check "no such directory for witnesses" 2 "no such directory" -- audit --witnesses "$dir/none"
 
 # Training, where libtorch was found.

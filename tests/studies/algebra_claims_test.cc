@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "studies/audit/claim_search.h"
+#include "studies/audit/later_claims.h"
 #include <rankfall/error.h>
 
 namespace rankfall {
@@ -109,6 +110,61 @@ TEST(AlgebraClaims, GroupsOfChannelsAreWhatTheyStandFor) {
     EXPECT_NEAR(short_form.right / long_form.right, 1, 1e-14) << name;
     EXPECT_EQ(short_form.applies, long_form.applies) << name;
   }
+}
+
+TEST(LaterClaims, LayerNormChangesTheAffineRankBothWays) {
+  const Witness line = tokens_on_a_line();
+  check_witness(line, "test");
+  const Sides raised = exact_sides(line);
+  EXPECT_EQ(raised.left, 2);
+  EXPECT_EQ(raised.right, 1);
+  EXPECT_TRUE(raised.violated());
+  const Witness ray = tokens_on_a_ray();
+  check_witness(ray, "test");
+  const Sides lowered = exact_sides(ray);
+  EXPECT_EQ(lowered.left, 1);
+  EXPECT_EQ(lowered.right, 0);
+  EXPECT_TRUE(lowered.violated());
+  // A token without deviation over channels has no norm: nothing is claimed of it, whatever the rounding of its mean.
+  const Matrices constant = {{"X", matrix(2, 3, {0.1, 0.1, 0.1, 1, 2, 4})}};
+  EXPECT_FALSE(claim("affine_rank_not_raised").sides_exactly(constant).applies);
+  EXPECT_FALSE(claim("affine_rank_not_raised").sides(constant).applies);
+  // In general position tokens keep their rank as long as there are fewer of them than channels.
+  const AffineRanks few = affine_ranks(matrix(3, 4, {1, 2, 3, 5, -1, 0, 4, 2, 3, 3, -2, 7}));
+  EXPECT_EQ(few.before, 2);
+  EXPECT_EQ(few.after, 2);
+  const AffineRanks many = affine_ranks(matrix(4, 3, {1, 2, 5, -1, 0, 4, 3, 3, -2, 8, 1, 1}));
+  EXPECT_EQ(many.before, 3);
+  EXPECT_EQ(many.after, 2);
+  EXPECT_EQ(affine_ranks(matrix(1, 3, {1, 2, 5})).before, 0);
+}
+
+TEST(LaterClaims, ResidualsDifferByUpToTwice) {
+  const Matrices known = {{"A", matrix(3, 1, {2, 0, -2})}, {"B", matrix(3, 1, {1, 1, -3})}};
+  const Sides plain = claim("residual_difference").sides_exactly(known);
+  EXPECT_TRUE(plain.violated());
+  EXPECT_DOUBLE_EQ(plain.left / plain.right, 4.0 / 3);
+  const Sides sharp = claim("residual_difference_sharp").sides_exactly(known);
+  EXPECT_FALSE(sharp.violated());  // equal sides
+  EXPECT_DOUBLE_EQ(sharp.left, sharp.right);
+  const Found found = search(claim("residual_difference_sharp"), {.n = 4, .d = 1, .n_trials = 8'000, .seed = 1});
+  EXPECT_GT(found.log_ratio, -1e-3);
+  EXPECT_LE(found.log_ratio, 1e-12);
+}
+
+// As recorded: W_V may cancel what the skip keeps.
+TEST(LaterClaims, ASkipMayBeCancelled) {
+  const Witness witness = cancelled_skip();
+  check_witness(witness, "test");
+  const Sides sides = exact_sides(witness);
+  EXPECT_TRUE(sides.violated());
+  // Two tokens (4, +-3) / 5; attention keeps them apart, so that (4, +-3/8) / 5 remains.
+  const double length = std::sqrt(16 + 9.0 / 64);
+  EXPECT_NEAR(sides.right, std::sqrt(2) * (3.0 / 8) / length, 1e-12);
+  EXPECT_NEAR(sides.left, std::sqrt(2) * 0.6 / (1 + 0.875 * std::sqrt(2)), 1e-12);
+  Matrices harmless = witness.matrices;
+  harmless["C"](1, 1) = 0.875;
+  EXPECT_FALSE(claim("lambda_skip").sides_exactly(harmless).violated());
 }
 
 TEST(AlgebraClaims, SearchFindsWhatIsKnown) {

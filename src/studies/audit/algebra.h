@@ -30,25 +30,25 @@ Matrix<T> take(const Matrices& m, std::string_view name) {
 
 // How many equal channels each row or column stands for (Witness::channels); empty: one.
 template <class T>
-using Sizes = RowVector<T>;
+using GroupSizes = RowVector<T>;
 template <class T>
-Sizes<T> sizes_of(std::span<const Index> channels) {
-  Sizes<T> sizes(std::ssize(channels));
+GroupSizes<T> sizes_of(std::span<const Index> channels) {
+  GroupSizes<T> sizes(std::ssize(channels));
   for (Index c = 0; c < sizes.size(); ++c) sizes(c) = T(static_cast<double>(channels[static_cast<std::size_t>(c)]));
   return sizes;
 }
 template <class T>
-T n_channels(const Matrix<T>& x, const Sizes<T>& sizes) {
+T n_channels(const Matrix<T>& x, const GroupSizes<T>& sizes) {
   return sizes.size() == 0 ? T(static_cast<double>(x.cols())) : T(sizes.sum());
 }
 // Each column times its size: m B with the equal channels summed over.
 template <class T>
-Matrix<T> summed(const Matrix<T>& m, const Sizes<T>& sizes) {
+Matrix<T> summed(const Matrix<T>& m, const GroupSizes<T>& sizes) {
   return sizes.size() == 0 ? m : Matrix<T>(m * sizes.asDiagonal());
 }
 
 template <class T>
-T norm_one(const Matrix<T>& m, const Sizes<T>& rows = {}) {
+T norm_one(const Matrix<T>& m, const GroupSizes<T>& rows = {}) {
   T largest = T(0);
   for (Index j = 0; j < m.cols(); ++j) {
     T sum = T(0);
@@ -61,11 +61,11 @@ T norm_one(const Matrix<T>& m, const Sizes<T>& rows = {}) {
   return largest;
 }
 template <class T>
-T norm_inf(const Matrix<T>& m, const Sizes<T>& cols = {}) {
+T norm_inf(const Matrix<T>& m, const GroupSizes<T>& cols = {}) {
   return norm_one<T>(Matrix<T>(m.transpose()), cols);
 }
 template <class T>
-T composite(const Matrix<T>& m, const Sizes<T>& rows = {}, const Sizes<T>& cols = {}) {
+T composite(const Matrix<T>& m, const GroupSizes<T>& rows = {}, const GroupSizes<T>& cols = {}) {
   using std::sqrt;
   return sqrt(T(norm_one<T>(m, rows) * norm_inf<T>(m, cols)));
 }
@@ -123,7 +123,7 @@ Matrix<T> centred(const Matrix<T>& x) {
   return r;
 }
 template <class T>
-HeadResidual<T> head(const Matrix<T>& x, const Matrix<T>& qk, const Matrix<T>& w, const Sizes<T>& sizes) {
+HeadResidual<T> head(const Matrix<T>& x, const Matrix<T>& qk, const Matrix<T>& w, const GroupSizes<T>& sizes) {
   using std::sqrt;
   const Matrix<T> each = centred<T>(x);
   const Matrix<T> r = summed<T>(each, sizes);

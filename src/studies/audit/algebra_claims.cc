@@ -10,6 +10,7 @@
 #include "base/mapped.h"
 #include "studies/audit/algebra.h"
 #include "studies/audit/audit_claims.h"
+#include "studies/audit/later_claims.h"
 #include "studies/normals.h"
 
 namespace rankfall {
@@ -83,12 +84,12 @@ SidesOf<T> entrywise_step(const Matrices& m) {
 
 // |W_QK|_1 |W|, of one head.
 template <class T>
-T beta_of(const Matrix<T>& qk, const Matrix<T>& w, const Sizes<T>& sizes) {
+T beta_of(const Matrix<T>& qk, const Matrix<T>& w, const GroupSizes<T>& sizes) {
   return norm_one<T>(qk, sizes) * composite<T>(w, sizes, sizes);
 }
 // beta times |res X|^3 / sqrt d.
 template <class T>
-T cubed(const Matrix<T>& x, const T& beta, const Sizes<T>& sizes) {
+T cubed(const Matrix<T>& x, const T& beta, const GroupSizes<T>& sizes) {
   using std::sqrt;
   const T r = composite<T>(centred<T>(x), {}, sizes);
   return beta * r * r * r / sqrt(n_channels<T>(x, sizes));
@@ -96,7 +97,7 @@ T cubed(const Matrix<T>& x, const T& beta, const Sizes<T>& sizes) {
 
 template <class T>
 SidesOf<T> theorem_2_2(const Matrices& m, std::span<const Index> channels) {
-  const Sizes<T> sizes = sizes_of<T>(channels);
+  const GroupSizes<T> sizes = sizes_of<T>(channels);
   const Matrix<T> x = take<T>(m, "X");
   const Matrix<T> qk = take<T>(m, "QK");
   const Matrix<T> w = take<T>(m, "W");
@@ -106,7 +107,7 @@ SidesOf<T> theorem_2_2(const Matrices& m, std::span<const Index> channels) {
 
 template <class T>
 SidesOf<T> theorem_2_3(const Matrices& m, std::span<const Index> channels) {
-  const Sizes<T> sizes = sizes_of<T>(channels);
+  const GroupSizes<T> sizes = sizes_of<T>(channels);
   const Matrix<T> x = take<T>(m, "X");
   const Matrix<T> qk1 = take<T>(m, "QK1");
   const Matrix<T> qk2 = take<T>(m, "QK2");
@@ -121,7 +122,7 @@ SidesOf<T> theorem_2_3(const Matrices& m, std::span<const Index> channels) {
 
 template <class T>
 SidesOf<T> heads_add(const Matrices& m, std::span<const Index> channels) {
-  const Sizes<T> sizes = sizes_of<T>(channels);
+  const GroupSizes<T> sizes = sizes_of<T>(channels);
   const Matrix<T> x = take<T>(m, "X");
   const HeadResidual<T> a = head<T>(x, take<T>(m, "QK1"), take<T>(m, "W1"), sizes);
   const HeadResidual<T> b = head<T>(x, take<T>(m, "QK2"), take<T>(m, "W2"), sizes);
@@ -240,17 +241,25 @@ Matrices rank_one_matrices(Index d) {
   return m;
 }
 
-std::span<const AlgebraClaim> algebra_claims() { return kClaims; }
+std::span<const AlgebraClaim> algebra_claims() {
+  static const std::vector<AlgebraClaim> all = [] {
+    std::vector<AlgebraClaim> claims(kClaims.begin(), kClaims.end());
+    claims.insert(claims.end(), later_claims().begin(), later_claims().end());
+    return claims;
+  }();
+  return all;
+}
 
 const AlgebraClaim* algebra_claim(std::string_view name) {
-  const auto found = std::ranges::find(kClaims, name, &AlgebraClaim::name);
-  return found == kClaims.end() ? nullptr : &*found;
+  const std::span<const AlgebraClaim> all = algebra_claims();
+  const auto found = std::ranges::find(all, name, &AlgebraClaim::name);
+  return found == all.end() ? nullptr : &*found;
 }
 
 void check_witness(const Witness& witness, std::string_view where) {
   const AlgebraClaim* claim = algebra_claim(witness.claim);
   if (!claim) {
-    const auto names = mapped<std::string>(kClaims, &AlgebraClaim::name);
+    const auto names = mapped<std::string>(algebra_claims(), &AlgebraClaim::name);
     throw input_error("{}: a witness of '{}', expected one of {}", where, witness.claim, fmt::join(names, ", "));
   }
   // n and d from the first matrix.

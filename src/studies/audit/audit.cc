@@ -26,6 +26,7 @@ std::string words(const AuditClaim& claim, const AuditFinding& finding) {
     case Status::kHolds:
       return claim.by_definition ? "holds (true by definition)" : "holds (proved)";
     case Status::kNoCounterexample:
+      if (!claim.is_search) return "neither shown nor refuted (measured)";
       return fmt::format("no violation found (best ratio {}, {} trials)", trimmed(finding.figure.value_or(0), 4),
                          finding.n_trials);
     case Status::kViolated:
@@ -44,7 +45,7 @@ std::string expected_words(const AuditClaim& claim) {
     case Status::kHolds:
       return claim.by_definition ? "holds (true by definition)" : "holds (proved)";
     case Status::kNoCounterexample:
-      return "no violation known";
+      return claim.is_search ? "no violation known" : "neither shown nor refuted";
     case Status::kViolated:
       return claim.as_recorded ? "fails as recorded" : "fails";
     default:

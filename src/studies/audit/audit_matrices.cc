@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,12 +21,8 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 // Of the witness against Theorem 2.3.
 constexpr Index kWitnessWidth = 70'000;
 
-struct SearchPlace {
-  Index n = 0, d = 0;
-  Matrices start = {};  // of the first piece
-};
+}  // namespace
 
-// Searches places in turn, a piece of the trials each; each place once at least.
 AuditFinding searched(const char* name, const SearchEffort& effort, std::uint64_t seed,
                       const std::vector<SearchPlace>& places) {
   constexpr Index kPiece = 4'000;
@@ -68,6 +65,8 @@ AuditClaim search_claim(Index number, const char* name, Status expected, const s
       [name, places](const SearchEffort& effort, std::uint64_t seed) { return searched(name, effort, seed, places); },
       true};
 }
+
+namespace {
 
 AuditFinding identity(double largest, Index n_trials, const char* what) {
   return {.verdict = largest < 1e-90 ? Status::kHolds : Status::kViolated,
@@ -132,14 +131,14 @@ AuditFinding one_head_is_bounded(const SearchEffort& effort, std::uint64_t seed)
   return finding;
 }
 
-double ratio(const Sides& sides) { return sides.left / sides.right; }
+double side_ratio(const Sides& sides) { return sides.left / sides.right; }
 
 // Theorem 2.3 over the width: two heads of rank one as groups of equal channels, which no width is too large for, and
 // the same as matrices of d x d.
 std::vector<Row> over_width() {
   std::vector<Row> rows;
   const auto add = [&](const char* kind, Index d, const Sides& sides) {
-    rows.push_back({.metric = "audit.ratio", .mean = ratio(sides), .n = 1, .kind = kind, .k = d});
+    rows.push_back({.metric = "audit.ratio", .mean = side_ratio(sides), .n = 1, .kind = kind, .k = d});
   };
   for (const Index d :
        std::initializer_list<Index>{4, 16, 100, 400, 1'600, 6'400, 25'600, kWitnessWidth, 409'600, 1'000'000}) {
@@ -160,10 +159,10 @@ AuditFinding wide_heads(const SearchEffort& effort, std::uint64_t seed) {
   finding.evidence = fmt::format(
       "largest left/right found by search {}, at d = {}; two heads of rank one (docs/theory.md) give (d^(1/4) + "
       "d^(-1/4)) / 16: {} at d = 400, {} at 70,000, in a hundred digits; above 1 from d = 64,514 on",
-      trimmed(*finding.figure, 4), d_best, trimmed(ratio(exact_sides(rank_one_heads(400))), 4),
-      trimmed(ratio(sides), 5));
+      trimmed(*finding.figure, 4), d_best, trimmed(side_ratio(exact_sides(rank_one_heads(400))), 4),
+      trimmed(side_ratio(sides), 5));
   finding.rows = over_width();
-  finding.figure = ratio(sides);
+  finding.figure = side_ratio(sides);
   if (sides.violated()) finding.verdict = Status::kViolated;
   finding.witness = wide;
   return finding;
@@ -232,6 +231,8 @@ std::vector<AuditClaim> matrix_claims() {
   claims.push_back({17, "johnson_lindenstrauss",
                     "|P R^T R w - P w| <= eps |P w| for k >= 5 log n / (eps^2 - eps^3), for every w", Status::kViolated,
                     johnson_lindenstrauss});
+  std::ranges::move(later_matrix_claims(), std::back_inserter(claims));
+  claims.push_back(attention_scaling_claim());
   return claims;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "result/prose_format.h"
+#include "studies/audit/figures_view.h"
 #include "studies/views.h"
 #include "view/rows.h"
 
@@ -90,6 +91,9 @@ View audit_view(const Result& result, const ViewOptions& /*options*/) {
   if (table.rows.empty()) return view;
   figure.nodes.emplace_back(std::move(table));
   view.figures.push_back(std::move(figure));
+  for (auto other : {width_figure(result), scaling_figure(result), effects_figure(result)}) {
+    if (other) view.figures.push_back(std::move(*other));
+  }
   Index n = 0, holds = 0, fails = 0, unexpected = 0;
   for (const Row& row : result.rows) {
     if (row.metric != "audit.verdict") continue;

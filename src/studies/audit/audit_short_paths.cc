@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "result/statistics.h"
+#include "studies/audit/audit_claims.h"
+#include "studies/audit/audit_runs.h"
+#include "view/number_text.h"
+#include <rankfall/paths.h>
+#include <rankfall/sample.h>
+
+namespace rankfall {
+namespace {
+
+constexpr Index kPathLayers = 8;
+constexpr Index kPathHeads = 4;
+constexpr std::uint64_t kPathSeeds = 8;
+
+// The share of the output's residual of all paths through at most half of the blocks, whatever their origin.
+double short_share(const Model& model, std::uint64_t seed) {
+  PathsOptions options;
+  options.seed = seed;
+  options.n_through = 0;
+  const Result result = paths(model, random_samples(model.network, seed, 2, 12), options);
+  double share = 0;
+  for (const Row& row : result.rows) {
+    const bool all = row.origin && row.origin->kind == Origin::Kind::kAll;
+    if (row.metric != "paths.share.residual" || row.layer != kPathLayers || !row.kind.empty() || !all || !row.mean)
+      continue;
+    if (row.length && *row.length <= kPathLayers / 2) share += *row.mean;
+  }
+  return share;
+}
+
+// How many of all paths they are.
+double short_proportion() {
+  const Result numbers = counts(std::array{Architecture{"", kPathLayers, kPathHeads}});
+  double proportion = 0;
+  for (const Row& row : numbers.rows) {
+    if (row.metric == "paths.proportion" && row.length && *row.length <= kPathLayers / 2)
+      proportion += row.mean.value_or(0);
+  }
+  return proportion;
+}
+
+AuditFinding short_paths(const SearchEffort& /*effort*/, std::uint64_t seed) {
+  AuditFinding finding;
+  double least = 1;
+  const auto measure = [&](const std::string& name, auto model_of) {
+    Statistics shares;
+    for (std::uint64_t t = 0; t < kPathSeeds; ++t) {
+      const std::uint64_t s = 1000 * seed + t;
+      shares.add(short_share(model_of(s), s));
+      ++finding.n_trials;
+    }
+    least = std::min(least, shares.mean().value_or(0));
+    Row& row = finding.rows.emplace_back(Row{.variant = name, .metric = "audit.short_share"});
+    set(row, shares);
+    finding.evidence += fmt::format("{}{} {} +- {}", finding.evidence.empty() ? "" : ", ", name,
+                                    trimmed(shares.mean().value_or(0), 3), trimmed(shares.std().value_or(0), 1));
+  };
+  for (const char* family : {"bert", "gpt2", "llama", "t5", "xlnet"}) {
+    measure(family, [&](std::uint64_t s) { return small_model(family, kPathLayers, s); });
+  }
+  // Weights that keep the length of what they map, so that branches weigh as much as skips.
+  for (const char* norm : {"post", "pre", "none"}) {
+    measure(fmt::format("norm={},std=0.177", norm), [&](std::uint64_t s) {
+      return open_model(fmt::format("san:layers={},heads={},dim=32,vocab=200,mlp=128,norm={},std=0.177", kPathLayers,
+                                    kPathHeads, norm),
+                        s);
+    });
+  }
+  finding.evidence = fmt::format(
+      "random networks of {} blocks with {} heads: paths through at most {} blocks are {:.0f} % of all, and have this "
+      "share of the output's residual (mean and deviation over {} seeds): {}; docs/paths.md has trained networks",
+      kPathLayers, kPathHeads, kPathLayers / 2, 100 * short_proportion(), kPathSeeds, finding.evidence);
+  finding.verdict = least > 0.5 ? Status::kMeasured : Status::kViolated;
+  finding.figure = least;
+  return finding;
+}
+
+}  // namespace
+
+AuditClaim short_paths_claim() {
+  return {28, "short_paths", "short paths carry the expressive power of networks with skips", Status::kMeasured,
+          short_paths};
+}
+
+}  // namespace rankfall
