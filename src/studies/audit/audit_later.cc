@@ -56,6 +56,17 @@ AuditFinding rank_lowered(const SearchEffort& /*effort*/, std::uint64_t seed) {
   return finding;
 }
 
+AuditFinding residuals_far_apart(const SearchEffort& effort, std::uint64_t seed) {
+  AuditFinding finding = searched("residual_difference", effort, seed, {{3, 1}, {4, 1}, {5, 2}});
+  const Sides sides = exact_sides(distant_residuals());
+  finding.evidence = fmt::format(
+      "A = (2,0,-2), B = (1,1,-3): {} > {}; largest ratio found for 3 to 5 tokens {}; the sharp constant is 2 (1 - "
+      "1/n)",
+      trimmed(sides.left), trimmed(sides.right), trimmed(*finding.figure, 4));
+  finding.witness = distant_residuals();
+  return finding;
+}
+
 AuditFinding skip_cancelled(const SearchEffort& /*effort*/, std::uint64_t /*seed*/) {
   AuditFinding finding = from_witness(cancelled_skip());
   const Sides sides = exact_sides(*finding.witness);
@@ -77,7 +88,7 @@ std::vector<AuditClaim> later_matrix_claims() {
   return {
       {18, "affine_rank_not_raised", statement("affine_rank_not_raised"), Status::kViolated, rank_raised},
       {18, "affine_rank_not_lowered", statement("affine_rank_not_lowered"), Status::kViolated, rank_lowered},
-      search_claim(19, "residual_difference", Status::kViolated, {{3, 1}, {4, 1}, {5, 2}}),
+      {19, "residual_difference", statement("residual_difference"), Status::kViolated, residuals_far_apart, true},
       search_claim(19, "residual_difference_sharp", Status::kHolds, {{2, 1}, {3, 1}, {5, 2}}),
       recorded,
   };

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kDongProof = "Dong et al. 2021 (2103.03404), proof of Theorem 2.2";
 constexpr std::string_view kNote = "the lecture note among the project's sources";
+constexpr std::string_view kFolklore = "an explanation in circulation; no single source is recorded";
 
 // Of claims that something slows the collapse.
 constexpr std::string_view kSlower =
@@ -47,9 +48,9 @@ constexpr std::array kClaimSources = {
                 "standard errors"},
     ClaimSource{"residual_below_one", "Dong et al. 2021 (2103.03404), condition of Theorem 2.2 over depth",
                 "a network that loses 10 powers of ten of its residual in six layers without the condition"},
-    ClaimSource{"low_rank_softmax", kNote,
+    ClaimSource{"low_rank_softmax", kFolklore,
                 "attention of full rank that collapses, and attention of low rank that keeps the tokens apart"},
-    ClaimSource{"number_of_paths", kNote,
+    ClaimSource{"number_of_paths", kFolklore,
                 "most paths having less than 0.01 of the output's residual, and the single one of length 0 more than "
                 "0.1"},
     ClaimSource{"lecture_note_order_and_softmax", kNote,
@@ -72,9 +73,11 @@ constexpr std::array kClaimSources = {
     ClaimSource{
         "attention_scaling", "Chen, Lin, Polyanskiy et al. 2025 (2510.05554)",
         "a layer of the engine that differs from the formula by 10^-14 n, the rounding of its sums over n channels"},
-    ClaimSource{"skips_alone", "Dong et al. 2021 (2103.03404), abstract: skips and MLPs stop the degeneration",
-                "a network with skips and no MLPs that loses nine tenths of its relative residual in 64 blocks, and "
-                "still falls in the later 32 by 5 standard errors"},
+    ClaimSource{
+        "skips_alone",
+        "Dong et al. 2021 (2103.03404), abstract, taken at its word for skips: skips and MLPs stop the degeneration",
+        "a network with skips and no MLPs that loses nine tenths of its relative residual in 64 blocks, and "
+        "still falls in the later 32 by 5 standard errors"},
     ClaimSource{"mlps_slow", "Dong et al. 2021 (2103.03404), introduction: MLPs can slow down the convergence",
                 kSlower},
     ClaimSource{"layer_norm_no_role", "the hypothesis that Wu et al. 2024 (2405.18781) refute by construction",

@@ -178,6 +178,10 @@ std::span<const AlgebraClaim> later_claims() { return kLaterClaims; }
 Witness tokens_on_a_line() { return {"affine_rank_not_raised", {{"X", matrix_of(3, {1, -1, 0, 2, 0, -2, 3, 1, -4})}}}; }
 Witness tokens_on_a_ray() { return {"affine_rank_not_lowered", {{"X", matrix_of(3, {1, -1, 0, 2, -2, 0})}}}; }
 
+Witness distant_residuals() {
+  return {"residual_difference", {{"A", matrix_of(1, {2, 0, -2})}, {"B", matrix_of(1, {1, 1, -3})}}};
+}
+
 Witness cancelled_skip() {
   return {"lambda_skip",
           {{"Y", matrix_of(2, {4, 3, 4, -3})},

@@ -15,6 +15,9 @@ std::span<const AlgebraClaim> later_claims();
 Witness tokens_on_a_line();
 Witness tokens_on_a_ray();
 
+// Three tokens: A = (2, 0, -2), B = (1, 1, -3).
+Witness distant_residuals();
+
 // Two tokens at an angle that attend to themselves; W_V takes from the skip connection what tells them apart.
 Witness cancelled_skip();
 
