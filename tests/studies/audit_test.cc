@@ -136,7 +136,7 @@ TEST(Audit, MeasuredClaimsHaveTheirNumbersInRows) {
     if (row.kind == "difference") ++n_differences;
   }
   EXPECT_EQ(n_differences, 8);
-  EXPECT_EQ(n_shares, 8);
+  EXPECT_EQ(n_shares, 16);
 }
 
 TEST(Audit, AnUnexpectedVerdictIsSaid) {
