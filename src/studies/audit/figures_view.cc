@@ -1,6 +1,7 @@
 #include "studies/audit/figures_view.h"
 
 #include <cmath>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/parse_number.h"
+#include "result/prose_format.h"
 #include "view/rows.h"
 
 namespace rankfall {
@@ -21,6 +23,35 @@ std::optional<double> value_behind(std::string_view text, std::string_view key) 
 }
 
 }  // namespace
+
+std::optional<Figure> sources_figure(const Result& result) {
+  Figure figure;
+  figure.id = "sources";
+  figure.title = "Where each claim was made, and what would refute it";
+  figure.caption = "The rule was written down before anything was tried.";
+  figure.detail = true;
+  struct Source {
+    std::string source, refuted_by;
+  };
+  std::map<std::string, Source> sources;
+  Names order;
+  for (const Row& row : result.rows) {
+    const bool is_source = row.metric == "audit.source";
+    if (!is_source && row.metric != "audit.refuted_by") continue;
+    order.add(row.claim);
+    Source& source = sources[row.claim];
+    (is_source ? source.source : source.refuted_by) = fmt::to_string(row.verdict);
+  }
+  if (order.empty()) return std::nullopt;
+  Table table;
+  table.columns = {
+      {"claim"}, {"source", TableColumn::Kind::kProse}, {"would be refuted by", TableColumn::Kind::kProse}};
+  for (const std::string& claim : order.list()) {
+    table.rows.push_back({claim, sources.at(claim).source, sources.at(claim).refuted_by});
+  }
+  figure.nodes.emplace_back(std::move(table));
+  return figure;
+}
 
 std::optional<Figure> width_figure(const Result& result) {
   Figure figure;

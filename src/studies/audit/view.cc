@@ -2,7 +2,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -22,29 +21,23 @@ Badge claim_verdict(const Row& row) {
   return {tone, fmt::to_string(row.verdict)};
 }
 
-// One line for each claim, from rows PREFIX.statement, PREFIX.verdict and so on; with where it was made and what would
-// refute it, where rows say so.
+// One line for each claim, from rows PREFIX.statement, PREFIX.verdict and so on.
 Table claim_table(const Result& result, std::string_view prefix, const std::string& statement) {
   struct Claim {
-    std::string statement, evidence, source, refuted_by;
+    std::string statement, evidence;
     Badge verdict;
     const Row* row = nullptr;
   };
   std::map<std::string, Claim> claims;
   Names order;
-  bool with_sources = false;
   for (const Row& row : result.rows) {
     if (!row.metric.starts_with(prefix)) continue;
     const std::string what = row.metric.substr(prefix.size()), text = fmt::to_string(row.verdict);
     const bool is_evidence = what == "evidence" || what == "stopped" || what == "witness";
-    const bool is_source = what == "source" || what == "refuted_by";
-    if (!is_evidence && !is_source && what != "verdict" && what != statement) continue;
+    if (!is_evidence && what != "verdict" && what != statement) continue;
     order.add(row.claim);
     Claim& claim = claims[row.claim];
     if (what == statement) claim.statement = text;
-    if (what == "source") claim.source = text;
-    if (what == "refuted_by") claim.refuted_by = text;
-    with_sources = with_sources || is_source;
     if (is_evidence && !text.empty()) claim.evidence += (claim.evidence.empty() ? "" : "; ") + text;
     if (what == "verdict") {
       claim.verdict = claim_verdict(row);
@@ -53,25 +46,18 @@ Table claim_table(const Result& result, std::string_view prefix, const std::stri
   }
   using Kind = TableColumn::Kind;
   Table table;
-  table.columns = {{"claim"}, {statement, Kind::kProse}};
-  if (with_sources) table.columns.push_back({"source, and what would refute it", Kind::kProse});
-  for (const TableColumn& column : {TableColumn{"verdict"}, TableColumn{"evidence", Kind::kProse},
-                                    TableColumn{"value", Kind::kNumber}, TableColumn{"cases", Kind::kCount}}) {
-    table.columns.push_back(column);
-  }
+  table.columns = {{"claim"},
+                   {statement, Kind::kProse},
+                   {"verdict"},
+                   {"evidence", Kind::kProse},
+                   {"value", Kind::kNumber},
+                   {"cases", Kind::kCount}};
   for (const std::string& name : order.list()) {
     const Claim& claim = claims.at(name);
     const auto number = [](auto value) { return value ? Cell(Number(value)) : Cell(); };
-    std::vector<Cell> line = {name, claim.statement};
-    if (with_sources) {
-      line.emplace_back(claim.source + (claim.refuted_by.empty() ? "" : "; would be refuted by: " + claim.refuted_by));
-    }
-    for (Cell& cell :
-         std::vector<Cell>{claim.verdict, claim.evidence, claim.row ? number(finite(claim.row->mean)) : Cell(),
-                           claim.row ? number(claim.row->n) : Cell()}) {
-      line.push_back(std::move(cell));
-    }
-    table.rows.push_back(std::move(line));
+    table.rows.push_back({name, claim.statement, claim.verdict, claim.evidence,
+                          claim.row ? number(finite(claim.row->mean)) : Cell(),
+                          claim.row ? number(claim.row->n) : Cell()});
   }
   return table;
 }
@@ -91,7 +77,7 @@ View audit_view(const Result& result, const ViewOptions& /*options*/) {
   if (table.rows.empty()) return view;
   figure.nodes.emplace_back(std::move(table));
   view.figures.push_back(std::move(figure));
-  for (auto other : {width_figure(result), scaling_figure(result), effects_figure(result)}) {
+  for (auto other : {sources_figure(result), width_figure(result), scaling_figure(result), effects_figure(result)}) {
     if (other) view.figures.push_back(std::move(*other));
   }
   Index n = 0, holds = 0, fails = 0, unexpected = 0;
@@ -105,12 +91,13 @@ View audit_view(const Result& result, const ViewOptions& /*options*/) {
   if (n == 0) return view;
   view.answers.push_back(
       {Question::kTheory,
-       fmt::format("Of {} tested, {} hold{} and {} fail{} as stated; for {} no counterexample was found{}.",
-                   counted(static_cast<std::size_t>(n), "claim"), holds, holds == 1 ? "s" : "", fails,
-                   fails == 1 ? "s" : "", n - holds - fails,
-                   unexpected == 0 ? ""
-                                   : fmt::format("; {} differ{} from the recorded verdict", unexpected,
-                                                 unexpected == 1 ? "s" : "")),
+       fmt::format(
+           "Of {} tested, {} hold{} and {} fail{} as stated{}{}.", counted(static_cast<std::size_t>(n), "claim"), holds,
+           holds == 1 ? "s" : "", fails, fails == 1 ? "s" : "",
+           n == holds + fails ? "" : fmt::format("; for {} no counterexample was found", n - holds - fails),
+           unexpected == 0
+               ? ""
+               : fmt::format("; {} differ{} from the recorded verdict", unexpected, unexpected == 1 ? "s" : "")),
        unexpected == 0 ? Tone::kNeutral : Tone::kBad});
   return view;
 }
