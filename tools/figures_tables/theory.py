@@ -20,11 +20,12 @@ def audit(program):
             [
                 claim.split()[0].lstrip("0"),
                 row["verdict"].replace("|", "\\|"),
+                f"{words['audit.source']}; {words['audit.refuted_by']}".replace("|", "\\|"),
                 f"**{verdict}**" if fails else verdict,
                 minus_signs(words["audit.evidence"]).replace("|", "\\|"),
             ]
         )
-    return table(["", "claim", "verdict", "evidence"], out)
+    return table(["", "claim", "source; what would refute it", "verdict", "evidence"], out)
 
 
 def minus_signs(text):
