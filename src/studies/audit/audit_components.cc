@@ -313,7 +313,8 @@ std::vector<AuditClaim> component_claims() {
   return {
       {22, "skips_alone", "skip connections alone prevent the collapse", Status::kViolated, skips_alone},
       {23, "mlps_slow", "MLPs slow the collapse", Status::kViolated, mlps_slow},
-      {24, "layer_norm_no_role", "LayerNorm plays no role in the collapse", Status::kViolated, norm_role},
+      {24, "layer_norm_no_role", "LayerNorm plays no role in the collapse of networks with skips (without: claim 12)",
+       Status::kViolated, norm_role},
       {25, "heads_slow", "more heads slow the collapse", Status::kViolated, heads_slow},
       {26, "width_slows", "wider networks collapse more slowly", Status::kViolated, width_slows},
       {27, "masks_slow", "sparse masks slow the collapse of pure attention", Status::kMeasured,

@@ -153,7 +153,7 @@ AuditFinding layer_norm(const SearchEffort& /*effort*/, std::uint64_t seed) {
         } else {
           const double fall = value_of(result, "log10_relative_residual.composite", kDepth) -
                               value_of(result, "log10_relative_residual.composite", kDepth / 2);
-          pair.at(norm) = fall / static_cast<double>(kDepth / 2);
+          pair.at(norm) = fall / (static_cast<double>(kDepth) / 2);
         }
         figures.at(norm).add(pair.at(norm));
         ++finding.n_trials;
