@@ -51,6 +51,7 @@ constexpr Word<Reason> kReasonWords[] = {
     {Reason::kDifferentKeys, "different_keys"},
     {Reason::kPositions, "positions"},
     {Reason::kLogitRange, "logit_range"},
+    {Reason::kNoSkip, "no_skip"},
     {Reason::kSkip, "skip"},
     {Reason::kNorm, "norm"},
     {Reason::kMlp, "mlp"},
