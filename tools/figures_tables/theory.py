@@ -41,7 +41,10 @@ def gradient_norms(program):
 
     def value(variant, layer, metric):
         found = [r for r in rows if (r["variant"], r["layer"], r["metric"]) == (variant, layer, metric)]
-        return f"{found[0]['mean']:.3g}" if found and found[0]["mean"] is not None else "rounding"
+        if not found or found[0]["mean"] is None:
+            return "rounding"
+        mean = found[0]["mean"]
+        return f"{mean:,.0f}" if mean >= 100 else f"{mean:.2e}" if mean < 1e-4 else f"{mean:#.3g}"
 
     head = ["layer"]
     columns = []

@@ -70,15 +70,15 @@ class Backward {
     const std::vector<Projections> by = attention_back(
         attention, *layer_, sample_, of, {linear<double>(apart, wk, none), linear<double>(apart, wv, none)}, mixed);
 
-    BlockGradients& to = squares[static_cast<std::size_t>(layer_->layer->block)];
-    const CentredNorms norms = centred_norms<double>(x, sample_.valid);
+    BlockGradients& to = norms[static_cast<std::size_t>(layer_->layer->block)];
+    const CentredNorms of_x = centred_norms<double>(x, sample_.valid);
     to.has_attention = true;
-    if (norms.state.composite() > 0) to.residual = norms.residual.composite() / norms.state.composite();
+    if (of_x.state.composite() > 0) to.residual = of_x.residual.composite() / of_x.state.composite();
     State out;
     for (std::size_t p = 0; p < by.size(); ++p) {
-      to.q += weight_square(ProjectionName::kQ, p, by[p].q, x);
-      to.k += weight_square(ProjectionName::kK, p, by[p].k, key_gradients_cancel(attention) ? apart : x);
-      to.v += weight_square(ProjectionName::kV, p, by[p].v, x);
+      to.q = std::hypot(to.q, weight_norm(ProjectionName::kQ, p, by[p].q, x));
+      to.k = std::hypot(to.k, weight_norm(ProjectionName::kK, p, by[p].k, key_gradients_cancel(attention) ? apart : x));
+      to.v = std::hypot(to.v, weight_norm(ProjectionName::kV, p, by[p].v, x));
       Matrix<double>& g = out.emplace_back(linear_back(by[p].v, wv));
       g += linear_back(by[p].q, wq);
       g += linear_back(by[p].k, wk);
@@ -119,7 +119,7 @@ class Backward {
     return z;
   }
 
-  std::vector<BlockGradients> squares;  // sums over probes of squared norms, by block
+  std::vector<BlockGradients> norms;  // by block
 
  private:
   static State each(State y, const auto& change) {
@@ -127,13 +127,14 @@ class Backward {
     return y;
   }
 
-  double weight_square(ProjectionName projection, std::size_t probe, const Matrix<double>& y,
-                       const Matrix<double>& x) const {
+  // A probe's share in the root mean square.
+  double weight_norm(ProjectionName projection, std::size_t probe, const Matrix<double>& y,
+                     const Matrix<double>& x) const {
     // step_back multiplies by the branch's scale behind the function.
     const double scale = layer_->layer->branches[branch_].scale;
     const Matrix<double> gradient = product<double>(true, false, y, x, scale);
     if (sink_) sink_({index_, static_cast<Index>(probe), layer_->index, projection}, gradient);
-    return gradient.squaredNorm() / static_cast<double>(n_probes_);
+    return gradient.stableNorm() / std::sqrt(static_cast<double>(n_probes_));
   }
 
   const LayerWeights<double>& weights() const { return layer_->weights; }
@@ -190,7 +191,7 @@ std::vector<std::vector<BlockGradients>> gradient_norms(const Network& network, 
   for (std::size_t s = 0; s < samples.size(); ++s) {
     const auto index = static_cast<Index>(s);
     domains.emplace_back(samples[s], index, gradient.n_probes, sink);
-    domains[s].squares.resize(static_cast<std::size_t>(network.sizes.n_blocks));
+    domains[s].norms.resize(static_cast<std::size_t>(network.sizes.n_blocks));
     for (Index p = 0; p < gradient.n_probes; ++p) {
       states[s].push_back(gradient_probe(gradient.seed, index, p, outputs[s].cols(), samples[s]));
     }
@@ -214,18 +215,16 @@ std::vector<std::vector<BlockGradients>> gradient_norms(const Network& network, 
       step(taping, *loaded.layer, std::move(inputs[s][static_cast<std::size_t>(l)]));
       domains[s].enter(loaded, taping.tape());
       states[s] = step_back(domains[s], *loaded.layer, std::move(states[s]));
+      for (const Matrix<double>& g : states[s]) {
+        check_finite<double>(g, fmt::format("block {}, derivative", loaded.layer->block));
+      }
     });
     weights.check();
     if (options.progress) options.progress(static_cast<double>(n_layers - l), static_cast<double>(n_layers), "back");
   }
 
   std::vector<std::vector<BlockGradients>> out;
-  for (Backward& domain : domains) {
-    for (BlockGradients& of : domain.squares) {
-      for (double* value : {&of.q, &of.k, &of.v}) *value = std::sqrt(*value);
-    }
-    out.push_back(std::move(domain.squares));
-  }
+  for (Backward& domain : domains) out.push_back(std::move(domain.norms));
   return out;
 }
 

@@ -48,7 +48,7 @@ std::optional<NotCarried> gradient_not_carried(const Network& network);
 
 // [sample][block]. Reverse mode in double: the forward pass keeps the input of each sub-layer; backwards, each
 // sub-layer runs once more and is transposed (step_back). Requires that gradient_not_carried() is empty.
-// Cost: about four forward passes and one more per probe; P of one sub-layer, and the inputs of all, are in memory.
+// Cost: two forward passes, and two more for each probe; P of one sub-layer, and the inputs of all, are in memory.
 std::vector<std::vector<BlockGradients>> gradient_norms(const Network& network, const WeightSource& weights,
                                                         std::span<const Sample> samples,
                                                         const GradientOptions& gradient = {},
