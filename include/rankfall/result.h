@@ -80,6 +80,7 @@ enum class Reason {
   kNoWeights,      // an activation acts on the hidden state itself
   kNoSkip,         // there is no skip connection
   kFixedWeights,   // weights do not have a mean of zero
+  kLowRank,        // P is a product of thin matrices
 };
 
 // What a bound is made of, or what a claim rests on.

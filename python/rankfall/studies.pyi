@@ -264,6 +264,7 @@ def audit(
     seconds: Union[int, float, None] = ...,
     witnesses: Union[_Path, None] = ...,
     check: Union[_Path, Sequence[_Path], None] = ...,
+    list: Union[bool, None] = ...,
     seed: Union[int, None] = ...,
     threads: Union[int, None] = ...,
     progress: _Progress = ...,

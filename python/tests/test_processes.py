@@ -24,7 +24,8 @@ def python(code, **options):
 
 def test_ctrl_c_ends_a_long_call():
     code = (
-        "import rankfall as rf, sys\n"
+        "import rankfall as rf, signal\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job in the background ignores it
         "print('ready', flush=True)\n"
         "try:\n"
         "    rf.measure('bert-base@init', samples=400, progress=False)\n"

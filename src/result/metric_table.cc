@@ -71,6 +71,13 @@ constexpr std::array kWeightList = {
 };
 constexpr MetricMembers kWeights = {"WEIGHT", kWeightList};
 
+constexpr std::array kGradientList = {
+    MetricMember{"W_Q", "query weights", "W_Q"},
+    MetricMember{"W_K", "key weights", "W_K"},
+    MetricMember{"W_V", "value weights", "W_V"},
+};
+constexpr MetricMembers kGradients = {"PROJECTION", kGradientList};
+
 constexpr std::array kComparedList = {
     MetricMember{"hidden", "hidden states", ""},
     MetricMember{"attention", "attention", ""},
@@ -126,6 +133,9 @@ constexpr std::array kPredictedList = {
     MetricMember{"rank.participation", "participation ratio", "participation ratio"},
     MetricMember{"rank.numerical", "numerical rank", "numerical rank"},
     MetricMember{"singular.min", "smallest singular value", "smallest singular value"},
+    MetricMember{"gradient.W_Q", "gradient norm of the query weights", "gradient norm of the query weights"},
+    MetricMember{"gradient.W_K", "gradient norm of the key weights", "gradient norm of the key weights"},
+    MetricMember{"gradient.W_V", "gradient norm of the value weights", "gradient norm of the value weights"},
 };
 constexpr MetricMembers kPredicted = {"PREDICTED", kPredictedList};
 constexpr std::array kPredictedLogList = {
@@ -146,8 +156,8 @@ constexpr std::array kPredictedLogList = {
 constexpr MetricMembers kPredictedLog = {"LOG10_PREDICTED", kPredictedLogList};
 
 constexpr MetricMembers kNone = {};
-constexpr std::array kPlaceholders = {kNorms,  kBounds,    kMatrices,  kWeights,     kCompared,
-                                      kChecks, kIntervals, kPredicted, kPredictedLog};
+constexpr std::array kPlaceholders = {kNorms,    kBounds, kMatrices,  kWeights,   kGradients,
+                                      kCompared, kChecks, kIntervals, kPredicted, kPredictedLog};
 
 }  // namespace
 
@@ -216,6 +226,12 @@ const std::vector<MetricGroup>& metric_groups() {
        {
            {"block.influence", "how much a block turns its tokens",
             "1 − mean over i of xᵢ·yᵢ / (‖xᵢ‖ ‖yᵢ‖), x entering the block, y leaving it", kPositive, "measure@layer"},
+       }},
+      {"gradient",
+       {
+           {"gradient.*", "gradient norm of the * of a block",
+            "√(mean over G of ‖d<G,X_L> / dW‖_F²), entries of G independent N(0,1), W = *", kPositive,
+            "measure@layer theory@layer", "", kGradients},
        }},
       {"rank",
        {
@@ -439,6 +455,7 @@ const std::vector<MetricGroup>& metric_groups() {
       {"theory",
        {
            {"theory", "why theory does not carry a network", "", kText, "theory measure collapse"},
+           {"gradient", "why gradients of a network are not taken", "", kText, "measure"},
            {"predicted.*", "predicted *", "expectation over random weights of the *", kPositive, "measure@layer", "",
             kPredicted},
            {"predicted.*", "predicted *", "expectation over random weights of the *", kLog10, "collapse@layer", "",
@@ -457,8 +474,16 @@ const std::vector<MetricGroup>& metric_groups() {
       {"audit",
        {
            {"audit.statement", "statement of a claim", "", kText, "audit"},
+           {"audit.source", "where a claim was made", "", kText, "audit"},
+           {"audit.refuted_by", "what would refute a claim", "", kText, "audit"},
            {"audit.verdict", "verdict on a claim, and the value that decides", "", kSigned, "audit"},
            {"audit.evidence", "evidence for the verdict", "", kText, "audit"},
+           {"audit.ratio", "left side over right side of an inequality", "left / right", kPositive, "audit"},
+           {"audit.residual_kept", "share of the residual that one layer keeps", "‖res Y‖ / ‖res X‖", kShare, "audit"},
+           {"audit.fall", "change of the logarithm of the relative residual per layer",
+            "(log10 (‖R_b‖ / ‖X_b‖) − log10 (‖R_a‖ / ‖X_a‖)) / (b − a)", kSigned, "audit"},
+           {"audit.short_share", "share of the output's residual of paths through at most half of the blocks",
+            "sum of <res Yₖ, res Y> / ‖res Y‖² over k ≤ L / 2", kShare, "audit"},
            {"audit.stopped", "search that the time limit ended", "", kText, "audit"},
            {"audit.command", "command that repeats the search", "", kText, "audit"},
            {"audit.witness", "file with a counterexample", "", kText, "audit"},

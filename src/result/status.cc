@@ -65,6 +65,7 @@ constexpr Word<Reason> kReasonWords[] = {
     {Reason::kSharedWeights, "shared_weights"},
     {Reason::kNoWeights, "no_weights"},
     {Reason::kFixedWeights, "fixed_weights"},
+    {Reason::kLowRank, "low_rank_attention"},
 };
 
 constexpr Word<Basis> kBasisWords[] = {

@@ -62,6 +62,8 @@ std::string_view reason_words(Reason reason) {
       return "an activation acts on the hidden state itself, without weights";
     case Reason::kFixedWeights:
       return "weights are drawn with a mean that is not zero";
+    case Reason::kLowRank:
+      return "its attention is a product of thin matrices";
   }
   return "";
 }

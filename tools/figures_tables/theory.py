@@ -20,16 +20,36 @@ def audit(program):
             [
                 claim.split()[0].lstrip("0"),
                 row["verdict"].replace("|", "\\|"),
+                f"{words['audit.source']}; {words['audit.refuted_by']}".replace("|", "\\|"),
                 f"**{verdict}**" if fails else verdict,
                 minus_signs(words["audit.evidence"]).replace("|", "\\|"),
             ]
         )
-    return table(["", "claim", "verdict", "evidence"], out)
+    return table(["", "claim", "source; what would refute it", "verdict", "evidence"], out)
 
 
 def minus_signs(text):
     """Minus signs of numbers, but not those of exponents of ten."""
     return re.sub(r"(?<![\w^])-(?=\d)", "−", text)
+
+
+def gradient_norms(program):
+    """Of prediction.md: the predicted and the measured gradients of a small network."""
+    rows = program.rows(
+        "theory bert-mini@init --metrics gradient --compare --seeds 5 --tokens 32 --variant full --variant san"
+    )
+
+    def value(variant, layer, metric):
+        found = [r for r in rows if (r["variant"], r["layer"], r["metric"]) == (variant, layer, metric)]
+        return f"{found[0]['mean']:.3g}" if found and found[0]["mean"] is not None else "rounding"
+
+    head = ["layer"]
+    columns = []
+    for variant in ("full", "san"):
+        for projection in ("W_Q", "W_V"):
+            head += [f"{variant}, {projection}: predicted", "measured"]
+            columns += [(variant, f"gradient.{projection}"), (variant, f"measured.gradient.{projection}")]
+    return table(head, [[str(n), *(value(v, n, m) for v, m in columns)] for n in range(1, 5)])
 
 
 BOUNDS = [

@@ -194,7 +194,8 @@ TEST(SharedKernel, IgnoresPadding) {
   std::vector<States> seen(2);
   for (std::size_t i = 0; i < 2; ++i) {
     KernelObserver* observer = &seen[i];
-    run_kernel(network, std::span(i == 0 ? &padded : &shorter, 1), 1, std::span(&observer, 1), {.closed_below = 1e9}, {});
+    run_kernel(network, std::span(i == 0 ? &padded : &shorter, 1), 1, std::span(&observer, 1), {.closed_below = 1e9},
+               {});
   }
   for (Index i = 0; i < 3; ++i) {
     for (Index j = 0; j < 3; ++j) EXPECT_NEAR(seen[0].last(i, j), seen[1].last(i, j), 1e-12);
