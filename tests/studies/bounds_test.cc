@@ -235,6 +235,7 @@ TEST(Bounds, TinyWeightsHaveBounds) {
 // What is measured is the residual of the attention's own output.
 TEST(Bounds, MeasureWhatTheForwardPassGives) {
   const auto all = all_small_networks();
+  Index n_sums = 0;
   for (std::size_t c = 0; c < 2 * all.size(); ++c) {
     const std::string& spec = all[c / 2];
     const char* kind = c % 2 == 0 ? "full" : "gaussian";
@@ -256,6 +257,14 @@ TEST(Bounds, MeasureWhatTheForwardPassGives) {
         if (row.metric == "log10_measured.certified_frobenius" && row.layer == layer.block) {
           EXPECT_NEAR(row.mean.value(), std::log10(r.norm()), 1e-10);
         }
+        const bool is_first = l == 0 || model.network.layers[static_cast<std::size_t>(l - 1)].block != layer.block;
+        const bool is_plain = is_first && layer.branches.size() == 1 && !layer.branches[0].out;
+        if (row.metric == "log10_measured.upper" && row.layer == layer.block && is_plain) {
+          const Matrix<double>& before = recorder.states.at(static_cast<std::size_t>(layer.block));
+          const Matrix<double> sum = layer.skip * before + layer.branches[0].scale * y;
+          ++n_sums;
+          EXPECT_NEAR(row.mean.value(), std::log10((sum.rowwise() - sum.colwise().mean()).norm()), 1e-10);
+        }
         if (row.metric == "attention.dobrushin" && row.layer == layer.block) {
           const Matrix<double>& p = recorder.attentions.at({layer.block, *row.head});
           double dobrushin = 0;
@@ -269,6 +278,7 @@ TEST(Bounds, MeasureWhatTheForwardPassGives) {
       EXPECT_TRUE(largest > 0 || y.rows() == 1 || model.network.sizes.d_model == 1);
     }
   }
+  EXPECT_GT(n_sums, 10);
 }
 
 // Far below rounding the measurement is the tracker's.

@@ -65,9 +65,11 @@ class BoundsObserver final : public SplitLayerObserver {
     const double mixed = log_branch + log_mixed_values(frozen_);
     const double added = log_branch + block.log_output;
     const Reason form = branch.out ? Reason::kNorm : sub.branches.size() > 1 ? Reason::kParallelMlp : Reason::kNone;
-    // Without a skip the residual is that of attention's output, which is known more exactly than that of the state.
-    const double residual = log_frobenius(residual_);
-    const double measured = sub.skip == 0 && form == Reason::kNone ? log_branch + residual : log_after;
+    // Formed of what the bounds are made of: bounds can be equalities, and the state's residual has the rounding of the
+    // whole forward pass.
+    ScaledMatrix sum = residual_;
+    add(sum, branch.scale, before.r, sub.skip);
+    const double measured = form == Reason::kNone ? log_frobenius(sum) : log_after;
     const double upper = form == Reason::kNone ? log_sum(kept, std::min(added, mixed)) : INFINITY;
     block.inequalities.push_back({.name = "upper",
                                   .log_measured = measured,
@@ -82,7 +84,7 @@ class BoundsObserver final : public SplitLayerObserver {
     const auto lower = [&](const char* name, double bound, Reason why) {
       const bool is_positive = bound > kLogZero || kept == kLogZero;
       block.inequalities.push_back({.name = name,
-                                    .log_measured = log_after,
+                                    .log_measured = measured,
                                     .log_bound = why == Reason::kNone ? bound : kLogZero,
                                     .log_input = kept,
                                     .fails = why != Reason::kNone ? why
@@ -105,7 +107,7 @@ class BoundsObserver final : public SplitLayerObserver {
       if (gain.is_bound) lower("lower_exact", log_before + gain.log_bound, plain);
       if (gain.is_estimate) {
         block.inequalities.push_back({.name = "lower_estimate",
-                                      .log_measured = log_after,
+                                      .log_measured = measured,
                                       .log_bound = log_before + gain.log_estimate,
                                       .log_input = kept,
                                       .is_lower = true,
