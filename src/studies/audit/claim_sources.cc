@@ -9,7 +9,7 @@ namespace rankfall {
 namespace {
 
 constexpr std::string_view kDongProof = "Dong et al. 2021 (2103.03404), proof of Theorem 2.2";
-constexpr std::string_view kNote = "the lecture note among the project's sources";
+constexpr std::string_view kNote = "a lecture note on the paper of 2021";
 constexpr std::string_view kFolklore = "an explanation in circulation; no single source is recorded";
 
 // Of claims that something slows the collapse.
@@ -67,8 +67,7 @@ constexpr std::array kClaimSources = {
                 "two matrices whose residuals differ by more in an entry than they do"},
     ClaimSource{"residual_difference_sharp", "ours, in place of Lemma 4.1 of Alman, Song 2025 (2505.16284)",
                 "two matrices beyond 2 (1 - 1/n), in a hundred digits"},
-    ClaimSource{"lambda_skip",
-                "Arangath Joseph et al. 2024 (2410.10609), Theorem 4.1 as recorded in the project's notes",
+    ClaimSource{"lambda_skip", "Arangath Joseph et al. 2024 (2410.10609), Theorem 4.1, quoted at second hand",
                 "a row-stochastic M, a W_V and a lambda that meet the condition and keep less of the residual"},
     ClaimSource{
         "attention_scaling", "Chen, Lin, Polyanskiy et al. 2025 (2510.05554)",

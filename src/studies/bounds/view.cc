@@ -63,7 +63,10 @@ Curves bound_curves(const RowGroup& group, bool depth) {
     if (before == Status::kViolated || point.status == Status::kViolated) best.status = Status::kViolated;
   }
   Curves curves;
-  for (auto& [place, point] : closest) curves.points.push_back(std::move(point));
+  const bool any = std::ranges::any_of(closest, [](const auto& one) { return one.second.value.has_value(); });
+  for (auto& [place, point] : closest) {
+    if (any) curves.points.push_back(std::move(point));  // an empty chart says less than the verdicts below
+  }
   curves.title = group.name() + (depth ? ", all layers together" : "");
   curves.x = depth ? "layer" : "block";
   curves.y = "bound / measured";
