@@ -103,6 +103,8 @@ void bind_audit(CLI::App& sub) {
       ->check(CLI::Range(0.01, 1e6))
       ->type_name("SECONDS")
       ->default_str("none");
+  sub.add_option("--models", command->options.models, "networks, such as trained ones, that claim 28 looks at, too")
+      ->type_name("MODEL");
   sub.add_option("--witnesses", command->witnesses, "save the counterexamples found to this directory")
       ->type_name("DIR");
   auto* check = sub.add_option("--check", command->check, "check saved counterexamples again, with a hundred digits")
@@ -113,7 +115,8 @@ void bind_audit(CLI::App& sub) {
   add_threads_option(sub);
   add_output_options(sub, command->study.output);
   for (const char* other : {"--format", "--output", "--claims", "--witnesses"}) check->excludes(sub.get_option(other));
-  for (const char* other : {"--format", "--output", "--check", "--witnesses"}) list->excludes(sub.get_option(other));
+  for (const char* other : {"--format", "--output", "--check", "--witnesses", "--models"})
+    list->excludes(sub.get_option(other));
   sub.callback([command] { run(*command); });
 }
 

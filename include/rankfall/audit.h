@@ -16,6 +16,7 @@ struct AuditOptions {
   Index n_trials = 500'000;         // evaluations of each search; results depend on these and the seed only
   double seconds = 0;               // upper limit for the searches together; 0: none
   std::vector<Index> claims;        // numbers as in audited_claims; empty: all
+  std::vector<std::string> models;  // networks that claim 28 looks at, too; its verdict is about random ones
   std::filesystem::path witnesses;  // a directory to which witnesses are written; empty: none are
   std::uint64_t seed = 0;
 

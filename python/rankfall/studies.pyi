@@ -262,6 +262,7 @@ def audit(
     claims: Union[Union[str, int, float], Sequence[Union[str, int, float]], None] = ...,
     trials: Union[int, None] = ...,
     seconds: Union[int, float, None] = ...,
+    models: Union[str, Sequence[str], None] = ...,
     witnesses: Union[_Path, None] = ...,
     check: Union[_Path, Sequence[_Path], None] = ...,
     list: Union[bool, None] = ...,

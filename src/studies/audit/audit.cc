@@ -106,8 +106,8 @@ Result audit(const AuditOptions& options) {
   if (!options.witnesses.empty()) AtomicFile(options.witnesses / "witness");  // throws where nothing can be written
   const std::vector<Numbered> claims = chosen_claims(options.claims);
   const auto n_searches = std::ranges::count_if(claims, [](const Numbered& n) { return n.claim.is_search; });
-  const SearchEffort effort{options.n_trials,
-                            options.seconds / static_cast<double>(std::max<std::ptrdiff_t>(1, n_searches))};
+  const SearchEffort effort{
+      options.n_trials, options.seconds / static_cast<double>(std::max<std::ptrdiff_t>(1, n_searches)), options.models};
   const std::string limit = options.seconds > 0 ? fmt::format(" --seconds {}", options.seconds) : "";  // a command line
 
   Result result{"audit", {}, {}};

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,11 @@ struct AuditFinding {
   std::vector<Row> rows = {};  // what was measured; `claim` is filled in by audit()
 };
 
-// How long a search goes on.
+// How long a search goes on, and what a claim about networks looks at besides its own.
 struct SearchEffort {
   Index n_trials = 0;
   double seconds = 0;  // upper limit; 0: none
+  std::span<const std::string> models = {};
 };
 
 struct AuditClaim {

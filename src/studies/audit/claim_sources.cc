@@ -90,8 +90,8 @@ constexpr std::array kClaimSources = {
                 kSlower},
     ClaimSource{"masks_slow_with_skips", "the same, read as a statement about whole networks", kSlower},
     ClaimSource{"short_paths", "Dong et al. 2021 (2103.03404), on paths: an ensemble of shallow networks",
-                "a network in which paths through at most half of the blocks have less than half of the output's "
-                "residual"},
+                "random networks whose paths through at most half of the blocks have a share of the output's residual "
+                "that is further than a half from one"},
 };
 
 }  // namespace
