@@ -121,8 +121,7 @@ AuditFinding short_paths(const SearchEffort& effort, std::uint64_t seed) {
       "{} kinds of random networks of {} blocks with {} heads: paths through at most {} blocks are {:.0f} % of all, "
       "and "
       "have at least this share of the output's residual (mean and deviation over {} seeds): {}{}",
-      n_kinds, kPathLayers, kPathHeads, kPathLayers / 2, 100 * short_proportion(), kPathSeeds, least_text,
-      others.empty() ? "; --models: of other networks, too" : others);
+      n_kinds, kPathLayers, kPathHeads, kPathLayers / 2, 100 * short_proportion(), kPathSeeds, least_text, others);
   finding.verdict = all_most ? Status::kMeasured : Status::kViolated;
   finding.figure = least;
   return finding;
