@@ -132,7 +132,8 @@ void bind_measure(CLI::App& sub) {
   add_model_option(sub, command->study);
   add_variant_options(sub, command->study.variants);
   sub.add_option("--metrics", command->options.metrics,
-                 "further metrics, joined by commas: rank, spectral, attention, all, or names from rankfall metrics")
+                 "further metrics, joined by commas: rank, spectral, attention, gradient, all, or names from rankfall "
+                 "metrics")
       ->delimiter(',')
       ->allow_extra_args(false);
   sub.add_option("--residual", command->residual,

@@ -77,7 +77,7 @@ void bind_theory(CLI::App& sub) {
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
   sub.add_option("--metrics", command->options.metrics,
-                 "more metrics of hidden states, by name or group: cosine, rank, token, ... (see rankfall metrics)")
+                 "more metrics, by name or group: cosine, rank, token, gradient, ... (see rankfall metrics)")
       ->delimiter(',')
       ->allow_extra_args(false);
   sub.add_option("--depth", command->depth, "number of blocks")->check(CLI::Range(1, 10'000));

@@ -43,6 +43,9 @@ struct MeasureOptions {
 // and n over the samples. With several seeds there are such rows for each (`seed` is set), and rows over the seeds:
 // mean, standard deviation and n of the seeds' means. Values that the precision cannot carry, and all
 // that are computed from a state whose residual is rounding, have the status kRoundingFloor.
+//
+// Gradients (metrics gradient.*) are computed in double, whatever the precision, on the network's own adjoint; a row
+// `gradient` of status kNotCarried says why a network has none.
 RANKFALL_API Result measure(std::span<const std::string> models, const MeasureOptions& options);
 
 // Measures one open model on given samples; seed, n_seeds and input of the options are not used.

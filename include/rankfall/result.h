@@ -78,7 +78,9 @@ enum class Reason {
   kParallelMlp,    // an MLP stands beside attention
   kSharedWeights,  // sub-layers around which a skip goes share their weights
   kNoWeights,      // an activation acts on the hidden state itself
+  kNoSkip,         // there is no skip connection
   kFixedWeights,   // weights do not have a mean of zero
+  kLowRank,        // P is a product of thin matrices
 };
 
 // What a bound is made of, or what a claim rests on.

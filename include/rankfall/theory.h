@@ -24,7 +24,7 @@ enum class TheoryMethod { kAuto, kSampled };
 struct TheoryOptions {
   // Empty: the four variants of the paper, as labelled.
   std::vector<Variant> variants;
-  // Metrics of hidden states beyond the default ones; names or groups as metric_names() lists them.
+  // Metrics of hidden states, and gradients, beyond the default ones; names or groups as metric_names() lists them.
   std::vector<std::string> metrics;
   // Another number of blocks.
   std::optional<Index> depth;
@@ -53,7 +53,8 @@ struct TheoryOptions {
 // grid of more than 20,000 points is refused.
 //
 // Rows have the names that `measure` and `collapse` give to the measured values, by model, variant and layer, and kind
-// "closed" or "sampled". What theory does not carry has a row `theory` with status kNotCarried and its reason.
+// "closed" or "sampled". What theory does not carry has a row `theory` with status kNotCarried and its reason; of kind
+// "gradient" where only gradients are not carried.
 RANKFALL_API Result theory(std::span<const std::string> models, const TheoryOptions& options);
 
 // The same for one open model and given samples; depth, seed, input and compare are not used.

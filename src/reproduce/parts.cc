@@ -363,6 +363,7 @@ class Maker {
   void claims() {
     Part& part = add("audit", "audit", "The audit of the theory",
                      fmt::format("Each search for a counterexample had {} trials.", scale_.audit_trials), 10, 60);
+    part.settings += fmt::format("; {} claims", audited_claims().size());
     part.compute = [this](const Progress& progress) {
       AuditOptions audit_options;
       audit_options.n_trials = scale_.audit_trials;

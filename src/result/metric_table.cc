@@ -23,7 +23,8 @@ constexpr MetricMembers first_norms(std::size_t n) { return {"NORM", std::span(k
 constexpr std::array kBoundList = {
     MetricMember{"T2.2", "Theorem 2.2, one head", "4 s beta ‖R‖³", "‖D R W‖"},
     MetricMember{"T2.3", "Theorem 2.3, all heads, as published", "4 s beta H ‖R‖³", "‖M‖"},
-    MetricMember{"T2.3_sound", "Theorem 2.3 in a form that is proved", "4 s beta_star ‖R‖³", "‖M‖"},
+    MetricMember{"T2.2_proved", "Theorem 2.2 for all heads, in a form that is proved", "s beta_star ‖R‖³", "‖M‖"},
+    MetricMember{"T2.3_sound", "Theorem 2.3 in a form that version 0.1 proved", "4 s beta_star ‖R‖³", "‖M‖"},
     MetricMember{"certified", "from weights and data, composite norm",
                  "√(max over j of Σₕ Σᵢ eᵢ (q^T |R W|)ⱼ · max over i of Σₕ eᵢ Σⱼ (q^T |R W|)ⱼ)", "‖M‖"},
     MetricMember{"certified_frobenius", "from weights and data, Frobenius norm", "‖Σₕ e (q^T |R W|)‖_F", "‖res M‖_F"},
@@ -31,8 +32,22 @@ constexpr std::array kBoundList = {
                  "spreadⱼ(M)"},
     MetricMember{"dobrushin_tanh", "Dobrushin coefficient δ from the range of logits",
                  "max over i,k of tanh(rangeⱼ(Eᵢⱼ − Eₖⱼ) / 4)", "δ(P)"},
+    MetricMember{"dobrushin_weights", "Dobrushin coefficient δ from weights alone",
+                 "tanh(limit), or 1 − c / (1 + (m − 1) e^(2 limit)) where tokens see different keys", "δ(P)"},
     MetricMember{"lower", "lower bound with skips", "skip ‖res X‖_F − branch · the smaller of two upper bounds",
                  "‖res X'‖_F"},
+    MetricMember{"upper", "upper bound with skips", "skip ‖res X‖_F + branch · the smallest of three upper bounds",
+                 "‖res X'‖_F"},
+    MetricMember{"lower_data", "lower bound with skips, from each head's mixing J P J",
+                 "skip ‖res X‖_F − branch · Σₕ ‖J Pₕ J‖₂ ‖R Wₕ‖_F", "‖res X'‖_F"},
+    MetricMember{"lower_spectral", "lower bound with skips, for any residual",
+                 "(skip − branch · Σₕ ‖J Pₕ J‖₂ ‖Wₕ‖₂) ‖res X‖_F", "‖res X'‖_F"},
+    MetricMember{"lower_exact", "largest lower bound with skips that holds for any residual",
+                 "min over Y of ‖skip Y + branch · Σₕ J Pₕ J Y Wₕ‖_F / ‖Y‖_F · ‖res X‖_F", "‖res X'‖_F"},
+    MetricMember{"lower_estimate", "an estimate of lower_exact, from above", "the same over a Krylov space",
+                 "‖res X'‖_F"},
+    MetricMember{"lower_depth", "lower bound over all layers up to l", "‖res X₀‖_F times the factor of every sub-layer",
+                 "‖res X_l‖_F"},
     MetricMember{"T2.2_depth", "Theorem 2.2 over all layers up to l", "c^((3^l−1)/2) ‖res X₀‖^(3^l), c = 4 s beta",
                  "‖res X_l‖"},
     MetricMember{"T2.3_depth", "Theorem 2.3 over all layers up to l", "c^((3^l−1)/2) ‖res X₀‖^(3^l), c = 4 s beta H",
@@ -55,6 +70,13 @@ constexpr std::array kWeightList = {
     MetricMember{"v", "values", "W_V"},
 };
 constexpr MetricMembers kWeights = {"WEIGHT", kWeightList};
+
+constexpr std::array kGradientList = {
+    MetricMember{"W_Q", "query weights", "W_Q"},
+    MetricMember{"W_K", "key weights", "W_K"},
+    MetricMember{"W_V", "value weights", "W_V"},
+};
+constexpr MetricMembers kGradients = {"PROJECTION", kGradientList};
 
 constexpr std::array kComparedList = {
     MetricMember{"hidden", "hidden states", ""},
@@ -111,6 +133,9 @@ constexpr std::array kPredictedList = {
     MetricMember{"rank.participation", "participation ratio", "participation ratio"},
     MetricMember{"rank.numerical", "numerical rank", "numerical rank"},
     MetricMember{"singular.min", "smallest singular value", "smallest singular value"},
+    MetricMember{"gradient.W_Q", "gradient norm of the query weights", "gradient norm of the query weights"},
+    MetricMember{"gradient.W_K", "gradient norm of the key weights", "gradient norm of the key weights"},
+    MetricMember{"gradient.W_V", "gradient norm of the value weights", "gradient norm of the value weights"},
 };
 constexpr MetricMembers kPredicted = {"PREDICTED", kPredictedList};
 constexpr std::array kPredictedLogList = {
@@ -131,8 +156,8 @@ constexpr std::array kPredictedLogList = {
 constexpr MetricMembers kPredictedLog = {"LOG10_PREDICTED", kPredictedLogList};
 
 constexpr MetricMembers kNone = {};
-constexpr std::array kPlaceholders = {kNorms,  kBounds,    kMatrices,  kWeights,     kCompared,
-                                      kChecks, kIntervals, kPredicted, kPredictedLog};
+constexpr std::array kPlaceholders = {kNorms,    kBounds, kMatrices,  kWeights,   kGradients,
+                                      kCompared, kChecks, kIntervals, kPredicted, kPredictedLog};
 
 }  // namespace
 
@@ -201,6 +226,12 @@ const std::vector<MetricGroup>& metric_groups() {
        {
            {"block.influence", "how much a block turns its tokens",
             "1 − mean over i of xᵢ·yᵢ / (‖xᵢ‖ ‖yᵢ‖), x entering the block, y leaving it", kPositive, "measure@layer"},
+       }},
+      {"gradient",
+       {
+           {"gradient.*", "gradient norm of the * of a block",
+            "√(mean over G of ‖d<G,X_L> / dW‖_F²), entries of G independent N(0,1), W = *", kPositive,
+            "measure@layer theory@layer", "", kGradients},
        }},
       {"rank",
        {
@@ -315,12 +346,27 @@ const std::vector<MetricGroup>& metric_groups() {
             Averaging::kLargest},
            {"log10_bound.*", "log10 of the bound by *", "log10 (*)", kLog10, "bounds@head", "", kBounds},
            {"log10_measured.*", "log10 of what is bounded by *", "log10 (#)", kLog10, "bounds@head", "", kBounds},
+           {"log10_floor", "share of the residual that no layer up to here can take away",
+            "log10 of the smallest over samples of the product of lower bounds, over ‖res X₀‖_F", kLog10,
+            "bounds@layer"},
            {"theorem", "what became of a theorem", "", kLog10, "bounds"},
            {"theorem.cases", "number of cases in which a theorem has this status", "", kCount, "bounds"},
            {"beta", "beta of the theorem", "‖W_QK‖₁ times the composite norm of W_V", kPositive, "bounds@head"},
-           {"beta_star", "what replaces beta H in the sound form", "√(Σ γ² w ‖W‖₁ · Σ w ‖W‖∞), w = ‖W_QK‖₁", kPositive,
-            "bounds@layer"},
+           {"beta_star", "what replaces 4 beta H in T2.2_proved",
+            "√(Σ 2 C w ‖W‖₁ · Σ T w ‖W‖∞), w = ‖W_QK‖₁, C = (e^range − 1) / range, T = 4 tanh(range / 4) / range",
+            kPositive, "bounds@layer"},
            {"gamma", "gamma of the theorem", "√(n max q)", kPositive, "bounds@head"},
+           {"logit_limit", "what no logit can exceed in size, whatever the input",
+            "the smaller of soft cap and s a b, a = √(width) max |gain| + ‖bias‖ of a normed query, b of a key",
+            kPositive, "bounds@head"},
+           {"sharpening", "by how much the head's fastest direction beside the mean outgrows the mean's",
+            "max over i > 1, j of |skip + λᵢ(P) λⱼ(W)| / max over j of |skip + λⱼ(W)|", kPositive, "bounds@head"},
+           {"sharpening.share", "share of samples in which a head sharpens", "sharpening > 1", kShare, "bounds@head"},
+           {"lambda.measured", "skip at which the residual neither falls nor grows",
+            "the λ with ‖λ res X + A‖_F = ‖res X‖_F, A = res of attention's output", kPositive, "bounds@layer"},
+           {"lambda.proved", "skip from which on no residual falls", "1 + Σ ‖J P J‖₂ ‖W‖₂", kPositive, "bounds@layer"},
+           {"lambda.claimed", "skip that lambda-skip claims to suffice for a quarter of the squared residual",
+            "Σ ‖P‖₂ ‖W‖₂", kPositive, "bounds@layer"},
            {"range", "range of the logits", "max over i of maxⱼ Eᵢⱼ − minⱼ Eᵢⱼ", kPositive, "bounds@head"},
        }},
       {"low rank",
@@ -409,6 +455,7 @@ const std::vector<MetricGroup>& metric_groups() {
       {"theory",
        {
            {"theory", "why theory does not carry a network", "", kText, "theory measure collapse"},
+           {"gradient", "why gradients of a network are not taken", "", kText, "measure"},
            {"predicted.*", "predicted *", "expectation over random weights of the *", kPositive, "measure@layer", "",
             kPredicted},
            {"predicted.*", "predicted *", "expectation over random weights of the *", kLog10, "collapse@layer", "",
@@ -427,8 +474,16 @@ const std::vector<MetricGroup>& metric_groups() {
       {"audit",
        {
            {"audit.statement", "statement of a claim", "", kText, "audit"},
+           {"audit.source", "where a claim was made", "", kText, "audit"},
+           {"audit.refuted_by", "what would refute a claim", "", kText, "audit"},
            {"audit.verdict", "verdict on a claim, and the value that decides", "", kSigned, "audit"},
            {"audit.evidence", "evidence for the verdict", "", kText, "audit"},
+           {"audit.ratio", "left side over right side of an inequality", "left / right", kPositive, "audit"},
+           {"audit.residual_kept", "share of the residual that one layer keeps", "‖res Y‖ / ‖res X‖", kShare, "audit"},
+           {"audit.fall", "change of the logarithm of the relative residual per layer",
+            "(log10 (‖R_b‖ / ‖X_b‖) − log10 (‖R_a‖ / ‖X_a‖)) / (b − a)", kSigned, "audit"},
+           {"audit.short_share", "share of the output's residual of paths through at most half of the blocks",
+            "sum of <res Yₖ, res Y> / ‖res Y‖² over k ≤ L / 2", kShare, "audit"},
            {"audit.stopped", "search that the time limit ended", "", kText, "audit"},
            {"audit.command", "command that repeats the search", "", kText, "audit"},
            {"audit.witness", "file with a counterexample", "", kText, "audit"},

@@ -51,6 +51,7 @@ constexpr Word<Reason> kReasonWords[] = {
     {Reason::kDifferentKeys, "different_keys"},
     {Reason::kPositions, "positions"},
     {Reason::kLogitRange, "logit_range"},
+    {Reason::kNoSkip, "no_skip"},
     {Reason::kSkip, "skip"},
     {Reason::kNorm, "norm"},
     {Reason::kMlp, "mlp"},
@@ -64,6 +65,7 @@ constexpr Word<Reason> kReasonWords[] = {
     {Reason::kSharedWeights, "shared_weights"},
     {Reason::kNoWeights, "no_weights"},
     {Reason::kFixedWeights, "fixed_weights"},
+    {Reason::kLowRank, "low_rank_attention"},
 };
 
 constexpr Word<Basis> kBasisWords[] = {

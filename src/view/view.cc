@@ -33,7 +33,7 @@ std::string_view reason_words(Reason reason) {
     case Reason::kPositions:
       return "the logits depend on positions";
     case Reason::kLogitRange:
-      return "logits within a row differ by more than 1.256";
+      return "logits within a row differ by more than the theorem allows";
     case Reason::kSkip:
       return "there is a skip connection";
     case Reason::kNorm:
@@ -56,10 +56,14 @@ std::string_view reason_words(Reason reason) {
       return "an MLP stands beside attention";
     case Reason::kSharedWeights:
       return "sub-layers with a skip share their weights";
+    case Reason::kNoSkip:
+      return "there is no skip connection";
     case Reason::kNoWeights:
       return "an activation acts on the hidden state itself, without weights";
     case Reason::kFixedWeights:
       return "weights are drawn with a mean that is not zero";
+    case Reason::kLowRank:
+      return "its attention is a product of thin matrices";
   }
   return "";
 }

@@ -192,6 +192,14 @@ check "images" 0 -- measure vit-base@init --pixels "$images/rgb.png" --pixels "$
 expect "two of them" grep -q '"samples": *2' "$dir/out"
 check "a text is no image" 3 "" -- measure vit-base@init --pixels "$dir/text"
 
+# Gradients.
+check "gradients" 0 -- measure "${small[@]}" --variant full --metrics gradient --format csv
+expect "of each projection" grep -q '^bert-tiny@init,full,2,gradient.W_V,' "$dir/out"
+check "gradients that are not taken" 0 -- measure "${small[@]}" --variant full --attention performer:m=8 --metrics gradient --format csv
+expect "with the reason" grep -q 'not_carried,low_rank_attention' "$dir/out"
+check "predicted gradients" 0 -- theory san:layers=2,heads=2,dim=32 --tokens 6 --samples 1 --variant full --metrics gradient --compare --format csv
+expect "beside the measured ones" grep -q ',full,2,measured.gradient.W_Q,' "$dir/out"
+
 # Other kinds of attention.
 check "kinds of attention" 0 -- measure "${small[@]}" --variant san --attention full --attention performer:m=8 --metrics attention --format csv
 expect "the variant's name has the kind" grep -q '^bert-tiny@init,san performer:m=8,' "$dir/out"
@@ -306,7 +314,7 @@ check "bounds" 0 -- bounds $toy "${few[@]}"
 expect "Dobrushin's holds" grep -qE '^dobrushin +proved +data +[0-9]+ +holds in all' "$dir/out"
 expect "depth forms say why not" grep -qE 'T2.3_depth .*does not apply: there is a skip' "$dir/out"
 check "bounds as rows" 0 -- bounds $toy "${few[@]}" --variant san --format csv
-expect "log10 of bounds" grep -q ',log10_bound.T2.3_sound,' "$dir/out"
+expect "log10 of bounds" grep -q ',log10_bound.T2.2_proved,' "$dir/out"
 check "bounds of a checkpoint" 0 -- bounds "$families/t5" --ids "$families/t5/input.safetensors" --variant full
 expect "its logits have positions" grep -q 'the logits depend on positions' "$dir/out"
 check "bounds of nothing" 3 "no such directory" -- bounds ./none
@@ -338,10 +346,21 @@ check "several witnesses at once" 0 -- audit --check "$dir/witnesses/04b_composi
 expect "all of them are looked at" test "$(grep -c '^  left ' "$dir/out")" = 3
 check "an audit cut short by its time limit" 0 -- audit --claims 7 --trials 1000000000 --seconds 0.01
 expect "it says so" grep -q 'the time limit ended the search' "$dir/out"
+check "the witness of wide heads" 0 -- audit --check "$dir/witnesses/08b_theorem_2_3.json"
+expect "it violates Theorem 2.3" grep -q 'left .*: violated' "$dir/out"
+sed -i 's/69999/30000/' "$dir/witnesses/08b_theorem_2_3.json"
+check "narrower heads do not" 5 "do not show" -- audit --check "$dir/witnesses/08b_theorem_2_3.json"
+sed -i 's/30000/-1/' "$dir/witnesses/08b_theorem_2_3.json"
+check "a group of a negative size" 3 "size of group 1" -- audit --check "$dir/witnesses/08b_theorem_2_3.json"
 sed -i 's/1, 1\]/0, 0]/' "$dir/witnesses/04b_composite_triangle.json"
 check "a witness that shows nothing" 5 "do not show" -- audit --check "$dir/witnesses/04b_composite_triangle.json"
 check "no witness" 3 "" -- audit --check "$dir/text"
-check "no such claim" 2 "claims 1 to 17" -- audit --claims 18
+check "claims are listed" 0 -- audit --list
+expect "one line each" grep -qE '^4b +fails +the composite norm obeys .*2103\.03404' "$dir/out"
+check "some of them" 0 -- audit --list --claims 7-8
+expect "only those" test "$(wc -l < "$dir/out")" = 3
+check "a list is not a check" 2 "excludes" -- audit --list --check "$dir/witnesses/06_entrywise_step.json"
+check "no such claim" 2 "claims 1 to 28" -- audit --claims 29
 check "no such directory for witnesses" 2 "no such directory" -- audit --witnesses "$dir/none"
 
 # Training, where libtorch was found.

@@ -109,5 +109,18 @@ TEST_P(SplitNetworks, EqualsDense) {
 INSTANTIATE_TEST_SUITE_P(Small, SplitNetworks, testing::ValuesIn(small_networks()),
                          [](const auto& test) { return std::to_string(test.index); });
 
+// Logits far beyond a soft cap, where its tanh is one to rounding.
+TEST(Split, EqualsDenseWhereCapsAreSaturated) {
+  for (const double cap : {3.0, 0.3, 0.02}) {
+    const Model model = open_model("san:layers=3,heads=2,dim=8,std=1,norm=pre,mlp=8", 3);
+    Network network = model.network;
+    for (SubLayer& layer : network.layers) {
+      if (auto* attention = std::get_if<Attention>(&layer.branches[0].f)) attention->soft_cap = cap;
+    }
+    const auto samples = random_samples(network, 5, 4, 9);
+    expect_equals_dense(network, *model.weights, samples);
+  }
+}
+
 }  // namespace
 }  // namespace rankfall

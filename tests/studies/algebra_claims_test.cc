@@ -1,8 +1,11 @@
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "studies/audit/claim_search.h"
+#include "studies/audit/later_claims.h"
 #include <rankfall/error.h>
 
 namespace rankfall {
@@ -60,18 +63,108 @@ TEST(AlgebraClaims, Theorem22ReachesAnEighth) {
 // since y + 1/y = 16 has y^4 + y^-4 = 64,514.
 TEST(AlgebraClaims, Theorem23FailsForWideHeads) {
   for (const Index d : {4, 400, 64'513, 64'514, 65'536}) {
-    const Sides sides = rank_one_heads(d);
+    const Sides sides = exact_sides(rank_one_heads(d));
     const double root = std::pow(static_cast<double>(d), 0.25);
     EXPECT_NEAR(sides.left / sides.right, (root + 1 / root) / 16, 1e-12) << d;
     EXPECT_TRUE(sides.applies);
     EXPECT_EQ(sides.violated(), d >= 64'514) << d;
   }
-  // The same matrices, formed.
-  const Matrices m = rank_one_matrices(4);
-  check_witness({"theorem_2_3", m}, "test");
-  const Sides formed = claim("theorem_2_3").sides_exactly(m);
-  const Sides known = rank_one_heads(4);
-  EXPECT_NEAR(formed.left / formed.right, known.left / known.right, 1e-8);
+  // The same matrices, formed: in a hundred digits, and in double where they are large.
+  for (const Index d : {4, 16}) {
+    const Witness formed{"theorem_2_3", rank_one_matrices(d)};
+    check_witness(formed, "test");
+    const Sides sides = exact_sides(formed);
+    const Sides known = exact_sides(rank_one_heads(d));
+    EXPECT_NEAR(sides.left / known.left, 1, 1e-14) << d;
+    EXPECT_NEAR(sides.right / known.right, 1, 1e-14) << d;
+  }
+  const Sides large = claim("theorem_2_3").sides(rank_one_matrices(400));
+  EXPECT_NEAR(large.left / large.right, 0.2935, 5e-5);
+}
+
+// What groups of equal channels stand for: any matrices, written out.
+TEST(AlgebraClaims, GroupsOfChannelsAreWhatTheyStandFor) {
+  const std::vector<Index> channels = {2, 1, 3};
+  const auto expanded = [&](const Matrix<double>& m, bool rows) {
+    Matrix<double> out(rows ? 6 : m.rows(), 6);
+    const auto group = [&](Index c) { return c < 2 ? 0 : c < 3 ? 1 : 2; };
+    for (Index i = 0; i < out.rows(); ++i) {
+      for (Index j = 0; j < 6; ++j) out(i, j) = m(rows ? group(i) : i, group(j));
+    }
+    return out;
+  };
+  for (const char* name : {"theorem_2_2", "theorem_2_3", "heads_add"}) {
+    Matrices groups;
+    Matrices formed;
+    double next = 0.1;
+    for (const Shape& shape : claim(name).shapes(4, 3)) {
+      Matrix<double>& m = groups[shape.name] = Matrix<double>(shape.rows, shape.cols);
+      for (Index i = 0; i < m.size(); ++i) m.data()[i] = 0.3 * std::sin(next += 1.3);
+      formed[shape.name] = expanded(m, shape.name != "X");
+    }
+    const Witness witness{name, groups, channels};
+    check_witness(witness, "test");
+    const Sides short_form = exact_sides(witness);
+    const Sides long_form = claim(name).sides_exactly(formed);
+    EXPECT_NEAR(short_form.left / long_form.left, 1, 1e-14) << name;
+    EXPECT_NEAR(short_form.right / long_form.right, 1, 1e-14) << name;
+    EXPECT_EQ(short_form.applies, long_form.applies) << name;
+  }
+}
+
+TEST(LaterClaims, LayerNormChangesTheAffineRankBothWays) {
+  const Witness line = tokens_on_a_line();
+  check_witness(line, "test");
+  const Sides raised = exact_sides(line);
+  EXPECT_EQ(raised.left, 2);
+  EXPECT_EQ(raised.right, 1);
+  EXPECT_TRUE(raised.violated());
+  const Witness ray = tokens_on_a_ray();
+  check_witness(ray, "test");
+  const Sides lowered = exact_sides(ray);
+  EXPECT_EQ(lowered.left, 1);
+  EXPECT_EQ(lowered.right, 0);
+  EXPECT_TRUE(lowered.violated());
+  // A token without deviation over channels has no norm: nothing is claimed of it, whatever the rounding of its mean.
+  const Matrices constant = {{"X", matrix(2, 3, {0.1, 0.1, 0.1, 1, 2, 4})}};
+  EXPECT_FALSE(claim("affine_rank_not_raised").sides_exactly(constant).applies);
+  EXPECT_FALSE(claim("affine_rank_not_raised").sides(constant).applies);
+  // In general position tokens keep their rank as long as there are fewer of them than channels.
+  const AffineRanks few = affine_ranks(matrix(3, 4, {1, 2, 3, 5, -1, 0, 4, 2, 3, 3, -2, 7}));
+  EXPECT_EQ(few.before, 2);
+  EXPECT_EQ(few.after, 2);
+  const AffineRanks many = affine_ranks(matrix(4, 3, {1, 2, 5, -1, 0, 4, 3, 3, -2, 8, 1, 1}));
+  EXPECT_EQ(many.before, 3);
+  EXPECT_EQ(many.after, 2);
+  EXPECT_EQ(affine_ranks(matrix(1, 3, {1, 2, 5})).before, 0);
+}
+
+TEST(LaterClaims, ResidualsDifferByUpToTwice) {
+  const Matrices known = distant_residuals().matrices;
+  const Sides plain = claim("residual_difference").sides_exactly(known);
+  EXPECT_TRUE(plain.violated());
+  EXPECT_DOUBLE_EQ(plain.left / plain.right, 4.0 / 3);
+  const Sides sharp = claim("residual_difference_sharp").sides_exactly(known);
+  EXPECT_FALSE(sharp.violated());  // equal sides
+  EXPECT_DOUBLE_EQ(sharp.left, sharp.right);
+  const Found found = search(claim("residual_difference_sharp"), {.n = 4, .d = 1, .n_trials = 8'000, .seed = 1});
+  EXPECT_GT(found.log_ratio, -1e-3);
+  EXPECT_LE(found.log_ratio, 1e-12);
+}
+
+// As recorded: W_V may cancel what the skip keeps.
+TEST(LaterClaims, ASkipMayBeCancelled) {
+  const Witness witness = cancelled_skip();
+  check_witness(witness, "test");
+  const Sides sides = exact_sides(witness);
+  EXPECT_TRUE(sides.violated());
+  // Two tokens (4, +-3) / 5; attention keeps them apart, so that (4, +-3/8) / 5 remains.
+  const double length = std::sqrt(16 + 9.0 / 64);
+  EXPECT_NEAR(sides.right, std::sqrt(2) * (3.0 / 8) / length, 1e-12);
+  EXPECT_NEAR(sides.left, std::sqrt(2) * 0.6 / (1 + 0.875 * std::sqrt(2)), 1e-12);
+  Matrices harmless = witness.matrices;
+  harmless["C"](1, 1) = 0.875;
+  EXPECT_FALSE(claim("lambda_skip").sides_exactly(harmless).violated());
 }
 
 TEST(AlgebraClaims, SearchFindsWhatIsKnown) {
@@ -128,6 +221,46 @@ TEST(Witness, ReadsBackToTheSameBits) {
   const Witness again = witness_from_json(to_json(witness), "memory");
   EXPECT_EQ(again.claim, witness.claim);
   EXPECT_EQ(again.matrices, witness.matrices);
+}
+
+TEST(Witness, OfWideHeadsIsAFewNumbers) {
+  const Witness witness = rank_one_heads(70'000);
+  const std::string text = to_json(witness);
+  EXPECT_LT(text.size(), 500U);
+  const Witness again = witness_from_json(text, "memory");
+  EXPECT_EQ(again.matrices, witness.matrices);
+  EXPECT_EQ(again.channels, witness.channels);
+  check_witness(again, "memory");
+  EXPECT_TRUE(exact_sides(again).violated());
+}
+
+TEST(Witness, RefusesGroupsThatCannotBe) {
+  const auto text = [](const std::string& channels, const std::string& claim = "heads_add", int version = 2) {
+    return "{\"rankfall_witness\": " + std::to_string(version) + ", \"claim\": \"" + claim + "\"" + channels +
+           R"(, "matrices": {"X": [[1, 2]], "QK1": [[1, 0], [0, 1]], "QK2": [[1, 0], [0, 1]], "W1": [[1, 0], [0, 1]],
+               "W2": [[1, 0], [0, 1]], "A": [[1, 2]], "B": [[1, 2]]}})";
+  };
+  const auto read = [](const std::string& t) { check_witness(witness_from_json(t, "w.json"), "w.json"); };
+  EXPECT_NO_THROW(read(text(R"(, "channels": [1, 1000000000000])")));
+  for (const char* channels :
+       {"", R"(, "channels": 2)", R"(, "channels": [])", R"(, "channels": [1])", R"(, "channels": [1, 2, 3])",
+        R"(, "channels": [0, 2])", R"(, "channels": [1, -2])", R"(, "channels": [1, 2.5])",
+        R"(, "channels": [1, 1000000000001])", R"(, "channels": [1, 18446744073709551615])",
+        R"(, "channels": [1, 1e300])", R"(, "channels": ["1", "2"])"}) {
+    EXPECT_THROW(read(text(channels)), Error) << channels;
+  }
+  EXPECT_THROW(read(text(R"(, "channels": [1, 2])", "heads_add", 1)), Error);
+  EXPECT_THROW(read(text(R"(, "channels": [1, 2])", "composite_triangle")), Error);
+}
+
+// A hundred digits take time: a file has few tokens.
+TEST(Witness, RefusesManyTokens) {
+  std::string rows = "[0.5]";
+  for (int i = 1; i < 201; ++i) rows += ", [0.5]";
+  const std::string text =
+      R"({"rankfall_witness": 1, "claim": "theorem_2_2", "matrices": {"QK": [[1]], "W": [[1]], "X": [)";
+  EXPECT_THROW(witness_from_json(text + rows + "]}}", "w.json"), Error);
+  EXPECT_NO_THROW(witness_from_json(text + rows.substr(7) + "]}}", "w.json"));
 }
 
 TEST(Witness, RefusesEverythingElse) {

@@ -14,6 +14,7 @@
 #include <rankfall/measure.h>
 #include <rankfall/paths.h>
 #include <rankfall/process.h>
+#include <rankfall/theory.h>
 
 // Every study with one thread and with three: the same rows to the last bit, and, under ThreadSanitizer, no race.
 
@@ -51,9 +52,17 @@ std::vector<std::string> small(const std::string& rest) {
 
 TEST(StudyThreads, Measure) {
   auto options = with_input<MeasureOptions>(3, 12);
-  options.metrics = {"all"};
+  options.metrics = {"all", "gradient"};
   options.geometric = options.intervals = true;
   expect_same_rows([&] { return measure(small(",norm=post"), options); });
+}
+
+TEST(StudyThreads, TheoryOfGradients) {
+  auto options = with_input<TheoryOptions>(2, 9);
+  options.metrics = {"gradient"};
+  options.draws = 16;
+  options.variants = {variant_named("san"), variant_named("full")};
+  expect_same_rows([&] { return theory(small(",norm=pre,mask=causal"), options); });
 }
 
 // 150 tokens are two blocks of queries.

@@ -56,6 +56,8 @@ class Rotary {
 
   // Turns row p of x, one head or several side by side, to position p. Rows may be fewer than n.
   void turn(Matrix<T>& x) const;
+  // Its transpose: turns back, as much longer as turn() makes them.
+  void turn_back(Matrix<T>& x) const;
   // Row p is x, a vector of one head, turned to position p, less x turned to position `from`. Channels that are not
   // turned give zero.
   Matrix<T> turns_less(const RowVector<T>& x, Index n, Index from) const;

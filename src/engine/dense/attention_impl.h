@@ -33,6 +33,19 @@ void Rotary<T>::turn(Matrix<T>& x) const {
   }
 }
 
+template <class T>
+void Rotary<T>::turn_back(Matrix<T>& x) const {
+  if (!rotary_) return;
+  const auto cos = table_->cos.topRows(x.rows());
+  const auto sin = table_->sin.topRows(x.rows());
+  for (Index first = 0; first < x.cols(); first += d_head_) {
+    const Matrix<T> a = x(Eigen::all, columns(first, false));
+    const Matrix<T> b = x(Eigen::all, columns(first, true));
+    x(Eigen::all, columns(first, false)) = a.cwiseProduct(cos) + b.cwiseProduct(sin);
+    x(Eigen::all, columns(first, true)) = b.cwiseProduct(cos) - a.cwiseProduct(sin);
+  }
+}
+
 // Differences of the tables first: they are exact where angles are close.
 template <class T>
 Matrix<T> Rotary<T>::turns_less(const RowVector<T>& x, Index n, Index from) const {

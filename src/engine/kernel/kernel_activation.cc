@@ -315,6 +315,40 @@ Matrix<double> JointActivation::with(const JointActivation& other, const Matrix<
   return out;
 }
 
+Matrix<double> JointActivation::slopes_with(const JointActivation& other, const Matrix<double>& covariance) const {
+  const Held& x = *held_;
+  const Held& y = *other.held_;
+  Matrix<double> out = Matrix<double>::Zero(covariance.rows(), covariance.cols());
+  parallel_for(std::ssize(tokens_.rows()), [&](Index row) {
+    const Index i = tokens_.rows()[static_cast<std::size_t>(row)];
+    for (const Index j : tokens_.rows()) {
+      if (x.act == Activation::kIdentity) {
+        out(i, j) = 1;
+        continue;
+      }
+      const double product = x.lengths(i) * y.lengths(j);
+      const double rho = product == 0 ? 0 : std::clamp(covariance(i, j) / product, -1.0, 1.0);
+      if (x.act == Activation::kRelu) {
+        out(i, j) = (kPi - std::acos(rho)) / (2 * kPi);
+        continue;
+      }
+      const Expansion& a = x.expansions->of(i);
+      const Expansion& b = y.expansions->of(j);
+      double power = 1;
+      double sum = 0;
+      for (std::size_t k = 1; k < std::min(a.a.size(), b.a.size()); ++k) {
+        sum += static_cast<double>(k) * a.a[k] * b.a[k] * power;
+        power *= rho;
+      }
+      const double tail = std::sqrt(a.tail * b.tail);
+      const double order = 0.5 * (a.tail_order + b.tail_order);
+      if (tail > 0 && rho > 0) sum += tail * order * std::pow(rho, order - 1);
+      out(i, j) = sum / (x.expansions->length(i) * y.expansions->length(j));
+    }
+  });
+  return out;
+}
+
 // With x_ij = (x_ii + x_jj - D_x) / 2 and likewise y,
 //   D = (x_ii - x_jj)(y_ii - y_jj) / 2 + (x_ii + x_jj) D_y / 2 + (y_ii + y_jj) D_x / 2 - D_x D_y / 2.
 Distances product_of(const Distances& x, const Distances& y, const Tokens& tokens) {

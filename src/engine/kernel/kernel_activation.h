@@ -26,6 +26,8 @@ class JointActivation {
   ~JointActivation();
 
   Matrix<double> with(const JointActivation& other, const Matrix<double>& covariance) const;
+  // E f'(u_i) f'(v_j), the derivative of with() by the covariance (Price's theorem).
+  Matrix<double> slopes_with(const JointActivation& other, const Matrix<double>& covariance) const;
 
  private:
   struct Held;

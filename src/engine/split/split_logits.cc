@@ -288,8 +288,7 @@ class CappedLogits final : public SplitLogits {
     difference_ = r_;  // (u_j - u) / r_j times r_j
     const double size = share(r_.log, 0);
     for (Index j = 0; j < r_.value.size(); ++j) {
-      const double x = size * r_.value(j) / cap_;
-      difference_.value(j) *= tanh_ratio(x) / cap_ * slope(z_ / cap_) / (1 + u_ * std::tanh(x));
+      difference_.value(j) *= tanh_growth(z_ / cap_, size * r_.value(j) / cap_) / cap_;
     }
     rescale(difference_);
   }
@@ -311,7 +310,8 @@ class CappedLogits final : public SplitLogits {
     const RowVector<double> key = plain(r_);
     const RowVector<double> moved = plain(difference_);  // u_j - u
     const double size = share(e.log, 0);
-    ScaledMatrix crossed{Matrix<double>(rows, e.value.cols()), constants.log + difference_.log};
+    ScaledMatrix crossed{Matrix<double>::Zero(rows, e.value.cols()), constants.log + difference_.log};
+    ScaledMatrix jumps{Matrix<double>::Zero(rows, e.value.cols()), r_.log};  // the same where tanh is one to rounding
     for (Index i = 0; i < rows; ++i) {
       const double w = std::tanh(row(i) / cap_);
       const double w_share = constants.value(i, 0) * tanh_ratio(row(i) / cap_) / cap_;  // w in units of its scale
@@ -319,14 +319,21 @@ class CappedLogits final : public SplitLogits {
         const double u = u_ + moved(j);
         const double at = (z_ + key(j) + row(i)) / cap_;
         const double x = size * e.value(i, j) / cap_;
-        e.value(i, j) *= tanh_ratio(x) * slope(at) / (1 + std::tanh(at) * std::tanh(x));
-        crossed.value(i, j) =
-            -cap_ * w_share * difference_.value(j) * (u + u_ + w * (1 + u * u_)) / ((1 + u * w) * (1 + u_ * w));
+        e.value(i, j) *= tanh_growth(at, x);
+        if (std::min(1 + u * w, 1 + u_ * w) > 1e-3) {
+          crossed.value(i, j) =
+              -cap_ * w_share * difference_.value(j) * (u + u_ + w * (1 + u * u_)) / ((1 + u * w) * (1 + u_ * w));
+        } else {  // rows far from the origin: the difference is no smaller than its terms
+          const double x_key = key(j) / cap_;
+          jumps.value(i, j) = r_.value(j) * (tanh_growth((z_ + row(i)) / cap_, x_key) - tanh_growth(z_ / cap_, x_key));
+        }
       }
     }
     rescale(e);
     rescale(crossed);
     add(e, crossed);
+    rescale(jumps);
+    add(e, jumps);
     return e;
   }
   ScaledRow origin() const override { return scaled<RowVector<double>>(RowVector<double>::Constant(1, cap_ * u_)); }
@@ -335,10 +342,12 @@ class CappedLogits final : public SplitLogits {
  private:
   // tanh(x) / x.
   static double tanh_ratio(double x) { return std::abs(x) < 1e-8 ? 1.0 : std::tanh(x) / x; }
-  // 1 - tanh(x)^2.
-  static double slope(double x) {
-    const double root = 1 / std::cosh(x);
-    return root * root;
+  // (tanh(a + x) - tanh(a)) / x = sinh(x) / x / (cosh(a) cosh(a + x)), for arguments of any size.
+  static double tanh_growth(double a, double x) {
+    const double size = std::abs(x);
+    const double ratio = size < 1e-300 ? 1 : -std::expm1(-2 * size) / (2 * size);
+    const auto half_cosh = [](double y) { return 1 + std::exp(-2 * std::abs(y)); };  // cosh(y) 2 e^-|y|
+    return 4 * ratio * std::exp(size - std::abs(a) - std::abs(a + x)) / (half_cosh(a) * half_cosh(a + x));
   }
 
   std::unique_ptr<SplitLogits> inner_;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include "result/prose_format.h"
 #include "studies/audit/algebra_claims.h"
 #include "studies/audit/audit_claims.h"
+#include "studies/audit/claim_sources.h"
 #include "view/number_text.h"
 #include <rankfall/audit.h>
 #include <rankfall/process.h>
@@ -24,11 +26,28 @@ std::string words(const AuditClaim& claim, const AuditFinding& finding) {
     case Status::kHolds:
       return claim.by_definition ? "holds (true by definition)" : "holds (proved)";
     case Status::kNoCounterexample:
+      if (!claim.is_search) return "neither shown nor refuted (measured)";
       return fmt::format("no violation found (best ratio {}, {} trials)", trimmed(finding.figure.value_or(0), 4),
                          finding.n_trials);
     case Status::kViolated:
-      if (!claim.has_witness) return "fails (construction)";
-      return finding.witness ? "fails (witness)" : "fails (measured)";
+      return fmt::format("fails{} ({})", claim.as_recorded ? " as recorded" : "",
+                         !claim.has_witness ? "construction"
+                         : finding.witness  ? "witness"
+                                            : "measured");
+    default:
+      return "holds (measured)";
+  }
+}
+
+// The same before anything is tried.
+std::string expected_words(const AuditClaim& claim) {
+  switch (claim.expected) {
+    case Status::kHolds:
+      return claim.by_definition ? "holds (true by definition)" : "holds (proved)";
+    case Status::kNoCounterexample:
+      return claim.is_search ? "no violation known" : "neither shown nor refuted";
+    case Status::kViolated:
+      return claim.as_recorded ? "fails as recorded" : "fails";
     default:
       return "holds (measured)";
   }
@@ -53,7 +72,30 @@ std::vector<Numbered> all_claims() {
   return out;
 }
 
+std::vector<Numbered> chosen_claims(const std::vector<Index>& numbers) {
+  std::vector<Numbered> claims = all_claims();
+  const Index last = claims.back().claim.number;
+  for (const Index number : numbers) {
+    if (number < 1 || number > last) throw usage_error("claim {}: there are claims 1 to {}", number, last);
+  }
+  if (!numbers.empty()) {
+    std::erase_if(claims,
+                  [&](const Numbered& n) { return std::ranges::find(numbers, n.claim.number) == numbers.end(); });
+  }
+  return claims;
+}
+
 }  // namespace
+
+std::vector<AuditedClaim> audited_claims(const std::vector<Index>& numbers) {
+  std::vector<AuditedClaim> out;
+  for (const Numbered& n : chosen_claims(numbers)) {
+    const ClaimSource& source = source_of(n.claim.name);
+    out.push_back({n.id, n.claim.statement, std::string(source.source), std::string(source.refuted_by),
+                   n.claim.expected, expected_words(n.claim)});
+  }
+  return out;
+}
 
 Result audit(const AuditOptions& options) {
   if (options.n_trials < 1) throw usage_error("trials of a search: expected at least 1");
@@ -62,18 +104,10 @@ Result audit(const AuditOptions& options) {
     throw usage_error("{}: no such directory for witnesses", options.witnesses.string());
   }
   if (!options.witnesses.empty()) AtomicFile(options.witnesses / "witness");  // throws where nothing can be written
-  for (const Index number : options.claims) {
-    if (number < 1 || number > 17) throw usage_error("claim {}: there are claims 1 to 17", number);
-  }
-  std::vector<Numbered> claims = all_claims();
-  if (!options.claims.empty()) {
-    std::erase_if(claims, [&](const Numbered& n) {
-      return std::ranges::find(options.claims, n.claim.number) == options.claims.end();
-    });
-  }
+  const std::vector<Numbered> claims = chosen_claims(options.claims);
   const auto n_searches = std::ranges::count_if(claims, [](const Numbered& n) { return n.claim.is_search; });
-  const SearchEffort effort{options.n_trials,
-                            options.seconds / static_cast<double>(std::max<std::ptrdiff_t>(1, n_searches))};
+  const SearchEffort effort{
+      options.n_trials, options.seconds / static_cast<double>(std::max<std::ptrdiff_t>(1, n_searches)), options.models};
   const std::string limit = options.seconds > 0 ? fmt::format(" --seconds {}", options.seconds) : "";  // a command line
 
   Result result{"audit", {}, {}};
@@ -89,7 +123,10 @@ Result audit(const AuditOptions& options) {
     const auto text = [&](const char* metric, std::string words) -> Row& {
       return result.rows.emplace_back(Row{.metric = metric, .claim = id, .verdict = std::move(words)});
     };
+    const ClaimSource& source = source_of(claim.name);
     text("audit.statement", claim.statement);
+    text("audit.source", std::string(source.source));
+    text("audit.refuted_by", std::string(source.refuted_by));
     Row& verdict = text("audit.verdict", words(claim, finding));
     verdict.status = finding.verdict;
     verdict.mean = finding.figure;
@@ -97,6 +134,10 @@ Result audit(const AuditOptions& options) {
     if (claim.by_definition) verdict.basis = Basis::kDefinition;
     verdict.kind = finding.verdict == claim.expected ? "expected" : "unexpected";
     text("audit.evidence", finding.evidence);
+    for (Row row : finding.rows) {
+      row.claim = id;
+      result.rows.push_back(std::move(row));
+    }
     if (finding.n_planned) {
       Row& stopped =
           text("audit.stopped",
@@ -127,7 +168,7 @@ CheckedWitness check_witness_file(const std::filesystem::path& file) {
   const Witness witness = witness_from_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, file.string());
   check_witness(witness, file.string());
   const AlgebraClaim& claim = *algebra_claim(witness.claim);
-  const Sides sides = claim.sides_exactly(witness.matrices);
+  const Sides sides = exact_sides(witness);
   const std::vector<AuditClaim> claims = matrix_claims();
   const auto recorded = std::ranges::find(claims, claim.name, &AuditClaim::name);
   const bool fails = recorded != claims.end() && recorded->expected == Status::kViolated && recorded->has_witness;

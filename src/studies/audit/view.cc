@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "result/prose_format.h"
+#include "studies/audit/figures_view.h"
 #include "studies/views.h"
 #include "view/rows.h"
 
@@ -76,6 +77,9 @@ View audit_view(const Result& result, const ViewOptions& /*options*/) {
   if (table.rows.empty()) return view;
   figure.nodes.emplace_back(std::move(table));
   view.figures.push_back(std::move(figure));
+  for (auto other : {sources_figure(result), width_figure(result), scaling_figure(result), effects_figure(result)}) {
+    if (other) view.figures.push_back(std::move(*other));
+  }
   Index n = 0, holds = 0, fails = 0, unexpected = 0;
   for (const Row& row : result.rows) {
     if (row.metric != "audit.verdict") continue;
@@ -87,12 +91,13 @@ View audit_view(const Result& result, const ViewOptions& /*options*/) {
   if (n == 0) return view;
   view.answers.push_back(
       {Question::kTheory,
-       fmt::format("Of {} tested, {} hold{} and {} fail{} as stated; for {} no counterexample was found{}.",
-                   counted(static_cast<std::size_t>(n), "claim"), holds, holds == 1 ? "s" : "", fails,
-                   fails == 1 ? "s" : "", n - holds - fails,
-                   unexpected == 0 ? ""
-                                   : fmt::format("; {} differ{} from the recorded verdict", unexpected,
-                                                 unexpected == 1 ? "s" : "")),
+       fmt::format(
+           "Of {} tested, {} hold{} and {} fail{} as stated{}{}.", counted(static_cast<std::size_t>(n), "claim"), holds,
+           holds == 1 ? "s" : "", fails, fails == 1 ? "s" : "",
+           n == holds + fails ? "" : fmt::format("; for {} no counterexample was found", n - holds - fails),
+           unexpected == 0
+               ? ""
+               : fmt::format("; {} differ{} from the recorded verdict", unexpected, unexpected == 1 ? "s" : "")),
        unexpected == 0 ? Tone::kNeutral : Tone::kBad});
   return view;
 }

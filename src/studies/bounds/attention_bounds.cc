@@ -12,6 +12,7 @@
 #include "linalg/linear.h"
 #include "linalg/norms.h"
 #include "linalg/norms_impl.h"
+#include "linalg/spectra.h"
 
 namespace rankfall {
 namespace {
@@ -27,30 +28,12 @@ double log_expm1(double log_x) {
   return x > 30 ? x : std::log(std::expm1(x));
 }
 
+// log of (e^x - 1)/x, and of 4 tanh(x/4)/x; both are 1 at 0.
+double log_growth(double log_x) { return log_x < -30 ? 0 : log_expm1(log_x) - log_x; }
+double log_tanh_share(double log_x) { return log_x < -15 ? 0 : std::log(4 * std::tanh(std::exp(log_x) / 4)) - log_x; }
+
 // log tanh(x) of x = e^log_x.
 double log_tanh(double log_x) { return log_x < -15 ? log_x : std::log(std::tanh(std::exp(log_x))); }
-
-// What is no padding: X = 1 mean + e^log R.
-struct Input {
-  std::vector<Index> rows;
-  ScaledRow mean;
-  ScaledMatrix r;
-
-  Index n() const { return r.value.rows(); }
-};
-
-Input input_of(const SplitState& in, std::span<const std::uint8_t> valid) {
-  Input x{valid_rows(in.residual.value.rows(), valid), in.mean, {}};
-  x.r = {in.residual.value(x.rows, Eigen::all), in.residual.log};
-  // About their mean: where the tokens differ much it is part of the residual.
-  const RowVector<double> first = x.r.value.row(0);
-  x.r.value.rowwise() -= first;
-  const RowVector<double> shift = x.r.value.colwise().mean();
-  x.r.value.rowwise() -= shift;
-  add(x.mean, scaled<RowVector<double>>(first + shift, x.r.log));
-  rescale(x.r);
-  return x;
-}
 
 // P = 1 q^T + D, and E, of one head; rows and columns of what is no padding.
 struct HeadMatrices {
@@ -62,7 +45,7 @@ struct HeadMatrices {
 
 class HeadLogits {
  public:
-  HeadLogits(const LoadedLayer<double>& layer, const Sample& sample, const SplitState& in, const Input& x)
+  HeadLogits(const LoadedLayer<double>& layer, const Sample& sample, const SplitState& in, const CentredState& x)
       : a_(*layer.layer->attention()), layer_(layer), sample_(sample), x_(x) {
     content_ = beside_products(a_) == Reason::kNone;
     const SeenKeys keys(a_.mask, in.residual.value.rows());
@@ -149,7 +132,7 @@ class HeadLogits {
   const Attention& a_;
   const LoadedLayer<double>& layer_;
   const Sample& sample_;
-  const Input& x_;
+  const CentredState& x_;
   bool content_ = true;
   bool same_keys_ = true;
   Matrix<double> q_, k_;   // of R where logits are content only, otherwise of X
@@ -166,27 +149,63 @@ double over_pairs(const Matrix<double>& m, const auto& f) {
   return largest.empty() ? 0 : *std::ranges::max_element(largest);
 }
 
+// How much any two tokens must attend alike where no logit exceeds `limit` in size.
+class SharedKeys {
+ public:
+  SharedKeys(const Mask& mask, Index n, const std::vector<Index>& rows) {
+    const SeenKeys keys(mask, n);
+    std::vector<Index> seen_by(rows.size(), 0);
+    for (const Index i : rows) {
+      Index n_seen = 0;
+      for (std::size_t j = 0; j < rows.size(); ++j) {
+        const bool sees = keys.allows(i, rows[j]);
+        n_seen += sees;
+        seen_by[j] += sees;
+      }
+      most_ = std::max(most_, n_seen);
+    }
+    common_ = std::ranges::count(seen_by, std::ssize(rows));
+    is_complete_ = common_ == std::ssize(rows);
+  }
+
+  // A key has at least the weight e^-limit / (e^-limit + (m - 1) e^limit) in a row of m keys, so any two rows share
+  // that of every key that all see. Where all see all, tanh(range/4) with a range of 4 limits is smaller.
+  double log_dobrushin(double limit) const {
+    const double small = std::exp(-2 * limit);
+    if (is_complete_) return std::log1p(-2 * small / (1 + small));
+    return std::log1p(-static_cast<double>(common_) * small / (small + static_cast<double>(most_ - 1)));
+  }
+
+ private:
+  Index most_ = 0, common_ = 0;
+  bool is_complete_ = false;
+};
+
 // Everything of one head that the bounds need.
 struct HeadParts {
   HeadFigures figures;
   std::vector<double> log_eps;  // by row
+  double log_range = kLogZero;  // the largest of all rows
   double log_dobrushin = 0, log_tanh = 0;
   RowVector<double> t;       // q^T |R W|, at R's scale
   RowVector<double> spread;  // of R W by column, at R's scale
   ScaledMatrix m;            // D R W
+  FrozenHead frozen;
 };
 
-HeadParts parts_of(const HeadMatrices& h, const Input& x, const Matrix<double>& values, const Matrix<double>& output) {
+double log_norm(const ScaledMatrix& m, double norm) { return norm == 0 ? kLogZero : m.log + std::log(norm); }
+
+HeadParts parts_of(const HeadMatrices& h, const CentredState& x, const Matrix<double>& values,
+                   const Matrix<double>& output) {
   HeadParts out;
   const Matrix<double>& e = h.e.value;
   out.figures.range = h.same_keys ? 0 : kInfinity;
-  double log_range = kLogZero;
   for (Index i = 0; i < x.n() && h.same_keys; ++i) {
     const double log = h.e.log + log_of(e.row(i).maxCoeff() - e.row(i).minCoeff());
-    log_range = std::max(log_range, log);
+    out.log_range = std::max(out.log_range, log);
     out.log_eps.push_back(log == kLogZero ? kLogZero : log_expm1(log));
   }
-  if (h.same_keys) out.figures.range = std::exp(log_range);
+  if (h.same_keys) out.figures.range = std::exp(out.log_range);
   out.figures.gamma = std::sqrt(static_cast<double>(x.n()) * h.q.maxCoeff());
   out.log_dobrushin =
       h.d.log +
@@ -201,6 +220,17 @@ HeadParts parts_of(const HeadMatrices& h, const Input& x, const Matrix<double>& 
   const Matrix<double> rw = product<double>(false, false, values, output);
   out.t = h.q * rw.cwiseAbs();
   out.spread = rw.colwise().maxCoeff() - rw.colwise().minCoeff();
+  out.frozen.log_values = log_norm(x.r, norms<double>(rw).frobenius);
+  out.frozen.mixing = h.d;
+  out.frozen.mixing.value.rowwise() -= h.d.value.colwise().mean().eval();  // J D = J D J = J P J
+  rescale(out.frozen.mixing);
+  if (!out.frozen.mixing.is_zero()) {
+    out.frozen.log_mixing = out.frozen.mixing.log + log_of(spectral_norm(out.frozen.mixing.value));
+  }
+  if (x.n() <= kMostSharpened) {
+    const Matrix<double> p = plain(h.d).rowwise() + h.q;
+    out.frozen.norm = spectral_norm(p);
+  }
   // Rows of D sum to zero: values about the key that D is formed about would do as well.
   Index peak = 0;
   h.q.maxCoeff(&peak);
@@ -208,8 +238,6 @@ HeadParts parts_of(const HeadMatrices& h, const Input& x, const Matrix<double>& 
   out.m = scaled<Matrix<double>>(product<double>(false, false, h.d.value, about), h.d.log + x.r.log);
   return out;
 }
-
-double log_norm(const ScaledMatrix& m, double norm) { return norm == 0 ? kLogZero : m.log + std::log(norm); }
 
 }  // namespace
 
@@ -222,7 +250,7 @@ Reason beside_products(const Attention& a) {
 AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightNorms& norms_of, const Sample& sample,
                                  const SplitState& in) {
   const Attention& a = *layer.layer->attention();
-  const Input x = input_of(in, sample.valid);
+  const CentredState x = centred_state(in, sample.valid);
   const HeadLogits heads(layer, sample, in, x);
   const Matrix<double> all_values =
       linear<double>(x.r.value, layer.weights.matrix(a.v.w), VectorView<double>(nullptr, 0));
@@ -243,21 +271,22 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
   const RowVector<double> input_spread = x.r.value.colwise().maxCoeff() - x.r.value.colwise().minCoeff();
   double range = 0;
   ScaledMatrix m{Matrix<double>::Zero(x.n(), output.cols()), kLogZero};
-  for (const HeadParts& part : parts) {
+  for (HeadParts& part : parts) {
     out.heads.push_back(part.figures);
     range = std::max(range, part.figures.range);
     add(m, part.m);
+    out.frozen.push_back(std::move(part.frozen));
   }
   // Why a bound does not apply.
   const Reason content = heads.same_keys() ? beside_products(a) : Reason::kDifferentKeys;
   const Reason keys = content == Reason::kDifferentKeys ? content : Reason::kNone;
-  const auto within = [&](double r) {
-    return content != Reason::kNone ? content : r > kLargestRange ? Reason::kLogitRange : Reason::kNone;
+  const auto within = [&](double r, double largest) {
+    return content != Reason::kNone ? content : r > largest ? Reason::kLogitRange : Reason::kNone;
   };
 
   const auto add_one = [&](std::string name, std::optional<Index> head, double measured, double bound, double entering,
                            Reason fails, bool is_proved) -> Inequality& {
-    const bool is_a_priori = name == "T2.2" || name == "T2.3";
+    const bool is_a_priori = name == "T2.2" || name == "T2.3" || name == "dobrushin_weights";
     return out.inequalities.emplace_back(Inequality{.name = std::move(name),
                                                     .head = head,
                                                     .log_measured = measured,
@@ -271,26 +300,36 @@ AttentionBounds attention_bounds(const LoadedLayer<double>& layer, const WeightN
   const double log_scale = std::log(4 * std::abs(a.scale));
   const Norms measured = norms<double>(m.value);
   const double log_measured = log_norm(m, measured.composite());
-  double sum_one = 0;
-  double sum_inf = 0;
+  const SharedKeys shared_keys(a.mask, in.residual.value.rows(), x.rows);
+  double log_one = kLogZero;  // of the sums in T2.2_proved
+  double log_inf = kLogZero;
   for (std::size_t h = 0; h < parts.size(); ++h) {
     const HeadWeightNorms& w = norms_of.heads[h];
     const HeadParts& part = parts[h];
     const auto index = static_cast<Index>(h);
     add_one("T2.2", index, log_norm(part.m, norms<double>(part.m.value).composite()),
-            log_scale + log_of(w.beta()) + 3 * log_input, log_input, within(part.figures.range), false);
+            log_scale + log_of(w.beta()) + 3 * log_input, log_input, within(part.figures.range, kProvedRange), true);
     if (heads.same_keys()) {
       add_one("dobrushin_tanh", index, part.log_dobrushin, part.log_tanh, 0, Reason::kNone, true);
     }
-    sum_one += part.figures.gamma * part.figures.gamma * w.qk_one * w.w_one;
-    sum_inf += w.qk_one * w.w_inf;
+    if (w.logit_limit) {
+      add_one("dobrushin_weights", index, part.log_dobrushin, shared_keys.log_dobrushin(*w.logit_limit), 0,
+              Reason::kNone, true);
+    }
+    log_one = log_sum(log_one, std::log(2.0) + log_growth(part.log_range) + log_of(w.qk_one) + log_of(w.w_one));
+    log_inf = log_sum(log_inf, log_tanh_share(part.log_range) + log_of(w.qk_one) + log_of(w.w_inf));
   }
-  out.beta_star = std::sqrt(sum_one) * std::sqrt(sum_inf);
+  const double log_star = (log_one + log_inf) / 2;
+  out.beta_star = std::exp(log_star);
   const double n_heads = static_cast<double>(a.n_heads);
   add_one("T2.3", {}, log_measured, log_scale + log_of(norms_of.beta() * n_heads) + 3 * log_input, log_input,
-          within(range), false);
-  add_one("T2.3_sound", {}, log_measured, log_scale + log_of(out.beta_star) + 3 * log_input, log_input, within(range),
+          within(range, kLargestRange), false);
+  add_one("T2.2_proved", {}, log_measured, log_of(std::abs(a.scale)) + log_star + 3 * log_input, log_input, content,
           true);
+
+  out.residual = m;
+  out.residual.value.rowwise() -= m.value.colwise().mean().eval();
+  rescale(out.residual);
 
   // certified: the sums over rows of eps, at a common scale.
   double log_certified_f = kInfinity;

@@ -39,6 +39,7 @@ class BoundsRows {
   std::vector<Row> make() {
     for (std::size_t b = 0; b < attention_.size(); ++b) block(b);
     for (const DepthForm& form : depth_forms()) depth(form);
+    floors();
     sentences();
     return std::move(rows_);
   }
@@ -62,7 +63,7 @@ class BoundsRows {
   }
 
   static void label(Row& row, const BoundTally& tally) {
-    row.kind = tally.is_proved ? "proved" : "claimed";
+    row.kind = tally.is_estimate ? "estimate" : tally.is_proved ? "proved" : "claimed";
     row.basis = tally.is_a_priori ? Basis::kWeights : Basis::kData;
   }
 
@@ -73,6 +74,9 @@ class BoundsRows {
     for (const BoundsSample& sample : samples_) star.add(sample.blocks[b].beta_star);
     set(add("beta_star", layer), star);
     for (std::size_t h = 0; h < norms_[b]->heads.size(); ++h) head(b, h);
+    lambda("lambda.measured", "", b, &AttentionBounds::lambda_measured);
+    lambda("lambda.proved", "proved", b, &AttentionBounds::lambda_proved);
+    lambda("lambda.claimed", "claimed", b, &AttentionBounds::lambda_claimed);
 
     std::map<std::pair<std::string, std::optional<Index>>, BoundTally> tallies;
     std::vector<std::pair<std::string, std::optional<Index>>> order;
@@ -91,10 +95,22 @@ class BoundsRows {
     }
   }
 
+  void lambda(const char* metric, const char* kind, std::size_t b, std::optional<double> AttentionBounds::*member) {
+    Statistics values;
+    for (const BoundsSample& sample : samples_) {
+      if (const std::optional<double> value = sample.blocks[b].*member) values.add(*value);
+    }
+    if (values.n() == 0) return;
+    Row& row = add(metric, attention_[b]->block);
+    set(row, values);
+    row.kind = kind;
+  }
+
   void head(std::size_t b, std::size_t h) {
     const Index layer = attention_[b]->block;
     const auto index = static_cast<Index>(h);
     add("beta", layer, index).mean = norms_[b]->heads[h].beta();
+    if (norms_[b]->heads[h].logit_limit) add("logit_limit", layer, index).mean = norms_[b]->heads[h].logit_limit;
     Statistics range;
     Statistics gamma;
     Statistics dobrushin;
@@ -122,6 +138,18 @@ class BoundsRows {
       row.verdict = std::string(reason_words(row.reason));
     }
     set(add("gamma", layer, index), gamma);
+    Statistics sharpening;
+    Statistics sharpens;
+    for (const BoundsSample& sample : samples_) {
+      if (sample.blocks[b].sharpening.size() <= h || !sample.blocks[b].sharpening[h]) continue;
+      sharpening.add(*sample.blocks[b].sharpening[h]);
+      // Equal ones differ by rounding.
+      sharpens.add(*sample.blocks[b].sharpening[h] > 1 + 1e-9 ? 1 : 0);
+    }
+    if (sharpening.n() > 0) {
+      set(add("sharpening", layer, index), sharpening);
+      set(add("sharpening.share", layer, index), sharpens);
+    }
     set(add("attention.dobrushin", layer, index), dobrushin);
   }
 
@@ -197,7 +225,40 @@ class BoundsRows {
     }
   }
 
+  // What the lower bounds of all sub-layers together leave, by state.
+  void floors() {
+    BoundTally& all = theorems_["lower_depth"];
+    all.is_proved = all.is_lower = true;
+    if (network_.layers.empty()) return;
+    for (Index l = 1; l <= network_.sizes.n_blocks; ++l) {
+      const bool normed = l == network_.sizes.n_blocks && network_.final_norm && network_.final_norm_in_state;
+      BoundTally tally;
+      double least = INFINITY;
+      for (const BoundsSample& sample : samples_) {
+        const Floor& floor = sample.floors[static_cast<std::size_t>(l)];
+        const Reason fails = floor.fails == Reason::kNone && normed ? Reason::kNorm : floor.fails;
+        const Inequality i{.name = "lower_depth",
+                           .log_measured = floor.log_measured,
+                           .log_bound = fails == Reason::kNone ? floor.log_floor : -INFINITY,
+                           .log_input = sample.floors[0].log_measured,
+                           .fails = fails,
+                           .is_proved = true,
+                           .is_lower = true};
+        tally.add(shifted(i));
+        all.add(shifted(i));
+        least = std::min(least, i.log_bound - i.log_input);
+      }
+      add("lower_depth", l, {}, tally);
+      if (!std::isfinite(least)) continue;
+      Row& row = add("log10_floor", l);
+      row.mean = least / kLn10;
+      row.n = std::ssize(samples_);
+      row.kind = "proved";
+    }
+  }
+
   static Inequality shifted(Inequality i) {
+    if (i.is_estimate) return i;
     i.log_bound += i.is_lower ? -log_bound_shift_for_tests : log_bound_shift_for_tests;
     return i;
   }
@@ -212,7 +273,7 @@ class BoundsRows {
       row.status = tally.status();
       row.reason = tally.reason();
       if (std::isfinite(tally.shown())) row.mean = tally.shown();
-      row.verdict = sentence(name, tally);
+      row.verdict = sentence(tally);
       for (const auto& [which, count] : tally.cases) {
         Row& cases = add("theorem.cases", {});
         cases.claim = name;
@@ -225,7 +286,7 @@ class BoundsRows {
     }
   }
 
-  static std::string sentence(const std::string& name, const BoundTally& tally) {
+  static std::string sentence(const BoundTally& tally) {
     const auto cases = [&](Status status) {
       return tally.of(status) == tally.n() ? fmt::format("all {} case{}", tally.n(), tally.n() == 1 ? "" : "s")
                                            : fmt::format("{} of {} cases", tally.of(status), tally.n());
@@ -240,12 +301,17 @@ class BoundsRows {
     if (tally.of(Status::kExactlyZero) > 0) {
       say(fmt::format("nothing to bound in {}: the residual that enters is 0", cases(Status::kExactlyZero)));
     }
+    if (tally.of(Status::kEstimate) > 0) say("an estimate from above, which bounds nothing");
     if (const Index n = tally.of(Status::kNotApplicable); n > 0) {
       say(n == tally.n() ? fmt::format("does not apply: {}", tally.reasons())
                          : fmt::format("does not apply in {}: {}", cases(Status::kNotApplicable), tally.reasons()));
     }
-    const bool lower = name == "lower";
-    if (std::isfinite(tally.tightest)) {
+    const bool lower = tally.is_lower;
+    if (tally.is_estimate) {
+      if (std::isfinite(tally.tightest)) {
+        text += fmt::format(". The measured value is at least {} times it", power_of_ten(0 - tally.tightest));
+      }
+    } else if (std::isfinite(tally.tightest)) {
       text += fmt::format(". At its tightest, {} is {} times {}", lower ? "the measured value" : "the bound",
                           power_of_ten(0 - tally.tightest), lower ? "the bound" : "the measured value");
     } else if (std::isfinite(tally.tightest_of_all)) {

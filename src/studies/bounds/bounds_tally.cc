@@ -15,13 +15,14 @@ namespace {
 constexpr double kTolerance = 1e-9;
 
 // The first of these that occurs is the status of several cases together.
-constexpr Status kGravest[] = {Status::kViolated, Status::kHolds, Status::kVacuous, Status::kExactlyZero,
-                               Status::kNotApplicable};
+constexpr Status kGravest[] = {Status::kViolated,    Status::kHolds,    Status::kVacuous,
+                               Status::kExactlyZero, Status::kEstimate, Status::kNotApplicable};
 
 }  // namespace
 
 Status status_of(const Inequality& i) {
   if (i.fails != Reason::kNone) return Status::kNotApplicable;
+  if (i.is_estimate) return i.log_input == -INFINITY ? Status::kExactlyZero : Status::kEstimate;
   if (std::isnan(i.log_bound) || std::isnan(i.log_measured)) return Status::kViolated;
   if (std::isfinite(i.log_bound) && std::isfinite(i.log_measured)) {
     // Logarithms themselves are rounded, far below everything they are large.
@@ -40,6 +41,8 @@ void BoundTally::add(const Inequality& i) {
   ++cases[{status, i.fails}];
   is_proved = i.is_proved;
   is_a_priori = i.is_a_priori;
+  is_lower = i.is_lower;
+  is_estimate = i.is_estimate;
   if (std::isfinite(i.log_bound)) bound.add(i.log_bound / kLn10);
   if (std::isfinite(i.log_measured)) measured.add(i.log_measured / kLn10);
   const double tightness = i.log_tightness() / kLn10;
@@ -51,6 +54,8 @@ void BoundTally::add(const Inequality& i) {
 void BoundTally::add(const BoundTally& other) {
   is_proved = other.is_proved;
   is_a_priori = other.is_a_priori;
+  is_lower = other.is_lower;
+  is_estimate = other.is_estimate;
   tightest = std::max(tightest, other.tightest);
   tightest_of_all = std::max(tightest_of_all, other.tightest_of_all);
   for (const auto& [which, count] : other.cases) cases[which] += count;
@@ -98,6 +103,7 @@ std::string BoundTally::verdict() const {
   say(Status::kHolds, "holds");
   say(Status::kVacuous, "vacuous");
   say(Status::kExactlyZero, "nothing to bound: the residual that enters is 0");
+  say(Status::kEstimate, "an estimate, which bounds nothing");
   say(Status::kNotApplicable, "does not apply: " + reasons());
   return text;
 }

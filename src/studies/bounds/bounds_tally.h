@@ -21,7 +21,7 @@ struct BoundTally {
   double tightest = -INFINITY;  // of those that apply; of all if none does
   double tightest_of_all = -INFINITY;
   std::map<std::pair<Status, Reason>, Index> cases;
-  bool is_proved = false, is_a_priori = false;
+  bool is_proved = false, is_a_priori = false, is_lower = false, is_estimate = false;
 
   void add(const Inequality& i);
   void add(const BoundTally& other);

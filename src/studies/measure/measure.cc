@@ -12,11 +12,13 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "engine/gradient/gradient.h"
 #include "result/manifest.h"
 #include "result/statistics.h"
 #include "studies/driver.h"
 #include "studies/measure/measure_observer.h"
 #include "studies/measure/metrics.h"
+#include "view/view.h"
 #include <rankfall/forward.h>
 #include <rankfall/measure.h>
 #include <rankfall/metric_info.h>
@@ -32,7 +34,13 @@ struct MeasureCell {
   std::string_view floor_by;  // Metric::floor_by, as far as it holds for this network; empty: none
   Statistics statistics;
   std::vector<double> values = {};  // of each sample, where more than a mean is asked for
+  // Of a gradient, whose own pass in double knows whether it is rounding; of others decided by floor_by.
+  Status status = Status::kNone;
 };
+
+bool is_gradient(std::size_t metric) { return all_metrics()[metric].kind == MetricKind::kGradient; }
+
+bool wants_gradient(std::span<const std::size_t> chosen) { return std::ranges::any_of(chosen, is_gradient); }
 
 // Requested statistics beyond means and deviations.
 struct Extras {
@@ -62,10 +70,18 @@ std::vector<MeasureCell> make_cells(const Network& network, std::span<const std:
     const char* name = all_metrics()[metric].floor_by;
     return name ? std::string_view(name) : std::string_view();
   };
+  std::set<Index> with_gradient;  // states behind blocks with attention
+  if (wants_gradient(chosen) && !gradient_not_carried(network)) {
+    for (const SubLayer& layer : network.layers) {
+      if (layer.attention()) with_gradient.insert(layer.block + 1);
+    }
+  }
   std::vector<MeasureCell> cells;
   for (Index state = 0; state <= network.sizes.n_blocks; ++state) {
     for (const std::size_t metric : chosen) {
-      if (!is_per_head(all_metrics()[metric])) cells.push_back({state, std::nullopt, metric, floor_by(metric), {}, {}});
+      if (is_per_head(all_metrics()[metric])) continue;
+      if (is_gradient(metric) && !with_gradient.contains(state)) continue;
+      cells.push_back({state, std::nullopt, metric, floor_by(metric), {}, {}});
     }
   }
   const std::set<Index> equal_rows = blocks_with_equal_rows(network);
@@ -80,11 +96,49 @@ std::vector<MeasureCell> make_cells(const Network& network, std::span<const std:
   return cells;
 }
 
+double floor_of(Precision precision) {
+  return kFloorEpsilons * (precision == Precision::kF32 ? double{std::numeric_limits<float>::epsilon()}
+                                                        : std::numeric_limits<double>::epsilon());
+}
+
+// The gradients of all samples, into the cells that are theirs. Those of queries and keys are made of what tells tokens
+// apart, and rounding where that is.
+void measure_gradients(const Network& network, const WeightSource& weights, std::span<const Sample> samples,
+                       std::uint64_t seed, const Progress& progress, std::span<MeasureCell> cells) {
+  const auto of_samples = gradient_norms(network, weights, samples, {.seed = seed}, {.progress = progress});
+  // Tokens that are equal from the start have no residual to lose; elsewhere a zero is rounding too.
+  bool all_equal = true;
+  for (const auto& blocks : of_samples) all_equal = all_equal && blocks.front().residual == 0;
+  for (MeasureCell& cell : cells) {
+    if (!is_gradient(cell.metric)) continue;
+    const std::string_view name = all_metrics()[cell.metric].name;
+    Statistics residuals;
+    for (const auto& blocks : of_samples) {
+      const BlockGradients& of = blocks[static_cast<std::size_t>(cell.layer - 1)];
+      cell.statistics.add(name == "gradient.W_Q" ? of.q : name == "gradient.W_K" ? of.k : of.v);
+      residuals.add(of.residual);
+    }
+    if (name == "gradient.W_V" || !residuals.mean() || *residuals.mean() > floor_of(Precision::kF64)) continue;
+    cell.status = all_equal && *residuals.mean() == 0 ? Status::kExactlyZero : Status::kRoundingFloor;
+  }
+}
+
+// Why there are no gradients.
+std::vector<Row> gradient_refusal(const Network& network, std::span<const std::size_t> chosen) {
+  const auto refused = wants_gradient(chosen) ? gradient_not_carried(network) : std::nullopt;
+  if (!refused) return {};
+  Row row{.metric = "gradient"};
+  row.reason = refused->reason;
+  set_status(row, Status::kNotCarried,
+             fmt::format("no gradient of {}: {}", refused->where, reason_words(refused->reason)));
+  return {row};
+}
+
 // Runs one variant; a cell's statistics are over the samples, added in their order.
 template <class T>
 std::vector<MeasureCell> measure_network(const Network& network, const WeightSource& weights,
                                          std::span<const Sample> samples, std::span<const std::size_t> chosen,
-                                         const Extras& extras, const Progress& progress) {
+                                         const Extras& extras, std::uint64_t seed, const Progress& progress) {
   std::vector<std::unique_ptr<MeasureObserver<T>>> observers;
   std::vector<Observer<T>*> pointers;
   const bool pools =
@@ -99,7 +153,11 @@ std::vector<MeasureCell> measure_network(const Network& network, const WeightSou
   }
   forward<T>(network, weights, samples, pointers, {.progress = progress});
   std::vector<MeasureCell> cells = make_cells(network, chosen);
+  if (wants_gradient(chosen) && !gradient_not_carried(network)) {
+    measure_gradients(network, weights, samples, seed, progress, cells);
+  }
   for (MeasureCell& cell : cells) {
+    if (is_gradient(cell.metric)) continue;
     const std::string_view name = all_metrics()[cell.metric].name;
     const bool keeps = extras.has_geometric(name) || extras.has_interval(name);
     for (const auto& observer : observers) {
@@ -111,11 +169,6 @@ std::vector<MeasureCell> measure_network(const Network& network, const WeightSou
     }
   }
   return cells;
-}
-
-double floor_of(Precision precision) {
-  return kFloorEpsilons * (precision == Precision::kF32 ? double{std::numeric_limits<float>::epsilon()}
-                                                        : std::numeric_limits<double>::epsilon());
 }
 
 // Means of metrics of states, by layer and name.
@@ -132,6 +185,7 @@ StateMeans state_means(std::span<const MeasureCell> cells) {
 // Whether a cell's value is rounding alone, an exact zero, or neither.
 Status cell_status(const StateMeans& means, const MeasureCell& cell, double floor) {
   constexpr std::string_view kAlwaysMeasured = "relative_residual.composite";
+  if (is_gradient(cell.metric)) return cell.status;
   if (cell.floor_by.empty()) return Status::kNone;
   auto found = means.find({cell.layer, cell.floor_by});
   if (found == means.end()) found = means.find({cell.layer, kAlwaysMeasured});
@@ -330,19 +384,25 @@ Study measure_study(const MeasureOptions& options) {
     // The tokens of all samples together, with a copy in double, and the state before.
     const double states = static_cast<double>(plan.n_samples * plan.n_tokens * network.sizes.d_model) * sizeof(double);
     plan.kept_bytes += (wants(MetricKind::kPooled) ? 2 * states : 0) + (wants(MetricKind::kInfluence) ? states : 0);
+    if (wants(MetricKind::kGradient)) {
+      // In double: the input of every sub-layer, and P of every head that is being worked on.
+      plan.whole_attention = true;
+      plan.kept_bytes += states * static_cast<double>(network.layers.size() + 8);
+    }
     check_memory(network, plan);
   };
   // From the runs of single seeds to the interval over all of them, by model and variant. Runs follow one another.
   const auto kept = std::make_shared<std::map<std::pair<std::string, std::string>, ValuesOfSeeds>>();
   study.rows = [chosen, floor, f32, extras, first_seed, kept](const StudyRun& run) {
     const auto measure_cells = f32 ? measure_network<float> : measure_network<double>;
-    const std::vector<MeasureCell> cells =
-        measure_cells(run.network, *run.model.weights, run.samples, chosen, extras, run.progress);
+    const std::vector<MeasureCell> cells = measure_cells(run.network, *run.model.weights, run.samples, chosen, extras,
+                                                         run.seed.value_or(first_seed), run.progress);
     if (extras.intervals && run.seed) {
       (*kept)[{run.model.name, run.variant.name}].push_back(interval_values(cells, extras));
     }
     std::vector<Row> rows = make_rows(cells, floor, "samples");
     std::ranges::move(extra_rows(cells, rows, extras, run.seed.value_or(first_seed)), std::back_inserter(rows));
+    std::ranges::move(gradient_refusal(run.network, chosen), std::back_inserter(rows));
     return rows;
   };
   study.over_seeds = [chosen, floor, first_seed, kept](const StudyRun& run,
@@ -351,6 +411,8 @@ Study measure_study(const MeasureOptions& options) {
     for (const std::vector<Row>& rows : of_seeds) {
       for (std::size_t c = 0; c < cells.size(); ++c) {
         cells[c].statistics.add(rows[c].mean.value_or(std::numeric_limits<double>::quiet_NaN()));
+        const bool first = &rows == &of_seeds.front();
+        cells[c].status = first || cells[c].status == rows[c].status ? rows[c].status : Status::kNone;
       }
     }
     std::vector<Row> rows = make_rows(cells, floor, "seeds");
@@ -360,6 +422,7 @@ Study measure_study(const MeasureOptions& options) {
     }
     std::ranges::move(geometric_rows_over_seeds(of_seeds, cells.size()), std::back_inserter(rows));
     std::ranges::move(intervals, std::back_inserter(rows));
+    std::ranges::move(gradient_refusal(run.network, chosen), std::back_inserter(rows));
     return rows;
   };
   return study;

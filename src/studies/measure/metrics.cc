@@ -38,6 +38,9 @@ constexpr std::array kMetrics = {
     Metric{"token.massive_ratio", MetricKind::kTokens, false, nullptr},
     Metric{"token.rest_residual", MetricKind::kTokens, false, kState},
     Metric{"block.influence", MetricKind::kInfluence, false, nullptr},
+    Metric{"gradient.W_Q", MetricKind::kGradient, false, nullptr},
+    Metric{"gradient.W_K", MetricKind::kGradient, false, nullptr},
+    Metric{"gradient.W_V", MetricKind::kGradient, false, nullptr},
     Metric{"residual.spectral", MetricKind::kSpectrum, false, "relative_residual.spectral"},
     Metric{"relative_residual.spectral", MetricKind::kSpectrum, false, "relative_residual.spectral"},
     Metric{"rank.stable", MetricKind::kSpectrum, false, kState},
@@ -72,8 +75,8 @@ struct Group {
 };
 
 constexpr std::array kGroups = {
-    // The minimiser takes longer than all others together, and is asked for by its name.
-    Group{"all", [](const Metric& m) { return m.kind != MetricKind::kMinimiser; }},
+    // The minimiser takes longer than all others together, the gradient several passes: they are asked for by name.
+    Group{"all", [](const Metric& m) { return m.kind != MetricKind::kMinimiser && m.kind != MetricKind::kGradient; }},
     Group{"minimiser", [](const Metric& m) { return m.kind == MetricKind::kMinimiser; }},
     Group{"residual", [](const Metric& m) { return std::string_view(m.name).starts_with("residual."); }},
     Group{"relative_residual",
@@ -87,6 +90,7 @@ constexpr std::array kGroups = {
     Group{"attention", [](const Metric& m) { return is_per_head(m); }},
     Group{"logits", [](const Metric& m) { return m.kind == MetricKind::kLogits; }},
     Group{"token", [](const Metric& m) { return m.kind == MetricKind::kTokens; }},
+    Group{"gradient", [](const Metric& m) { return m.kind == MetricKind::kGradient; }},
     Group{"rankme", [](const Metric& m) { return m.kind == MetricKind::kPooled; }},  // its name in the literature
 };
 

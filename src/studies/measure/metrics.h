@@ -17,6 +17,7 @@ enum class MetricKind {
   kCosine,
   kTokens,
   kInfluence,  // of a state and the one before it
+  kGradient,   // of the weights of a block's attention; of the state behind the block
   kSpectrum,
   kPooled,  // of the tokens of all samples together
   kMinimiser,

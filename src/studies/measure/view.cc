@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "result/manifest.h"
+#include "result/prose_format.h"
 #include "result/summary.h"
 #include "studies/layer_curves.h"
 #include "studies/measure/answers.h"
@@ -199,6 +200,16 @@ Figure other_measures(const std::string& model, const std::vector<const LayerCur
   return figure;
 }
 
+// Networks whose gradients were asked for and not taken, and why.
+Sentences gradient_refusals(const Result& result) {
+  Sentences out;
+  for (const Row& row : result.rows) {
+    if (row.metric != "gradient" || row.status != Status::kNotCarried || row.seed) continue;
+    out.list.push_back({row.variant, Tone::kWarning, fmt::format("{}: {}", row.model, row.verdict)});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<double> numbers_of(const std::vector<std::string>& models) {
@@ -270,8 +281,9 @@ View measure_view(const Result& result, const ViewOptions& options) {
       }
     }
     view.figures.push_back(metric_figure(of_models, precision));
-    if (metric == shown.front()) {
-      if (auto beside = beside_figure(result, of_models)) view.figures.push_back(std::move(*beside));
+    if (metric == shown.front() || metric.starts_with("gradient.")) {
+      auto beside = beside_figure(result, of_models, metric == shown.front());
+      if (beside) view.figures.push_back(std::move(*beside));
     }
   }
   std::size_t number = 0;
@@ -284,6 +296,14 @@ View measure_view(const Result& result, const ViewOptions& options) {
     if (!others.empty()) view.figures.push_back(other_measures(model, others, number));
   }
   for (Figure& figure : head_maps(rows)) view.figures.push_back(std::move(figure));
+  if (Sentences refused = gradient_refusals(result); !refused.list.empty()) {
+    Figure figure;
+    figure.id = "gradient-not-carried";
+    figure.title = "No gradients";
+    figure.caption = "The derivative of these is not taken.";
+    figure.nodes.emplace_back(std::move(refused));
+    view.figures.push_back(std::move(figure));
+  }
   const auto n_shown = std::ranges::count_if(
       metrics.list(), [&](const std::string& metric) { return std::ranges::find(shown, metric) != shown.end(); });
   if (static_cast<std::size_t>(n_shown) < metrics.size()) {

@@ -33,7 +33,7 @@ constexpr std::array kModels = {Name{"BERT", "bert-base@init"}, Name{"Albert", "
 constexpr std::array kVariants = {Name{"SAN", "san"}, Name{"SAN+MLP", "san+mlp"}, Name{"SAN+skip", "san+skip"},
                                   Name{"transformer", "full"}};
 
-struct Point {
+struct FigurePoint {
   std::string_view model, variant;  // our names
   Index layer = 0;
   double value = 0;
@@ -48,8 +48,8 @@ std::optional<std::string_view> our_name(const std::array<Name, N>& names, std::
 }
 
 // model,state,variant,layer,mean,std_low,std_high
-std::vector<Point> published_points() {
-  std::vector<Point> points;
+std::vector<FigurePoint> published_points() {
+  std::vector<FigurePoint> points;
   for (const auto& fields : published_table(kPublishedFig2)) {
     const auto model = our_name(kModels, fields[0]);
     const auto variant = our_name(kVariants, fields[2]);
@@ -110,7 +110,7 @@ Row row_for(std::string_view model, std::string_view variant, const char* metric
   return {.model = std::string(model), .variant = std::string(variant), .metric = metric, .mean = value};
 }
 
-void count(Tally& tally, const Judgement& j, const Point& point, double measured) {
+void count(Tally& tally, const Judgement& j, const FigurePoint& point, double measured) {
   ++tally.n;
   tally.agree += j.agrees ? 1 : 0;
   tally.far += j.far ? 1 : 0;
@@ -145,11 +145,11 @@ std::string words(const Tally& tally, bool over_seeds) {
       worst.empty() ? "" : "; ", worst);
 }
 
-using Curves = std::map<std::pair<std::string, std::string>, std::map<Index, const Row*>>;
+using MeasuredCurves = std::map<std::pair<std::string, std::string>, std::map<Index, const Row*>>;
 
 // Over seeds, or of the only one.
-Curves measured_curves(const Result& result, bool over_seeds) {
-  Curves curves;
+MeasuredCurves measured_curves(const Result& result, bool over_seeds) {
+  MeasuredCurves curves;
   for (const Row& row : result.rows) {
     if (row.metric != kMetric || !row.layer || row.kind != (over_seeds ? "seeds" : "samples")) continue;
     curves[{row.model, row.variant}][*row.layer] = &row;
@@ -211,12 +211,12 @@ std::string limit_words(bool over_seeds) {
 
 Agreement compare_with_published(const Result& result) {
   const bool over_seeds = std::ranges::any_of(result.rows, [](const Row& row) { return row.kind == "seeds"; });
-  const Curves ours = measured_curves(result, over_seeds);
+  const MeasuredCurves ours = measured_curves(result, over_seeds);
   Agreement agreement;
   std::map<std::string, Tally> of_models;
   std::map<std::pair<std::string, std::string>, Tally> tallies;
   Tally all;
-  for (const Point& point : published_points()) {
+  for (const FigurePoint& point : published_points()) {
     const auto curve = ours.find({std::string(point.model), std::string(point.variant)});
     if (curve == ours.end()) continue;
     const auto found = curve->second.find(point.layer);

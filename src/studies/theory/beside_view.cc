@@ -1,5 +1,6 @@
 #include "studies/theory/beside_view.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -81,9 +82,11 @@ void add_predicted(const Result& result, const std::string& model, std::string_v
   curves.points.insert(curves.points.end(), predicted.begin(), predicted.end());
 }
 
-std::optional<Figure> beside_figure(const Result& result, const std::vector<const LayerCurves*>& models) {
+std::optional<Figure> beside_figure(const Result& result, const std::vector<const LayerCurves*>& models, bool first) {
   Figure figure;
-  figure.id = "predicted";
+  figure.id = first ? "predicted" : "predicted-" + models.front()->metric;
+  std::ranges::replace_if(
+      figure.id, [](char c) { return !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')); }, '-');
   figure.title = "Theory beside measurement";
   figure.caption = fmt::format(
       "{}, measured and as theory predicts it from the description of the network alone (random weights, infinite "
@@ -94,7 +97,7 @@ std::optional<Figure> beside_figure(const Result& result, const std::vector<cons
     Table table = beside_table(result, *of);
     if (table.columns.size() > 1 && !table.rows.empty()) figure.nodes.emplace_back(std::move(table));
     for (const Row& row : result.rows) {
-      if (row.model != of->model || row.metric != "theory" || row.status != Status::kNotCarried) continue;
+      if (!first || row.model != of->model || row.metric != "theory" || row.status != Status::kNotCarried) continue;
       refused.list.push_back({row.variant, Tone::kWarning, fmt::format("{}: {}", row.model, row.verdict)});
     }
   }

@@ -15,8 +15,9 @@ namespace rankfall {
 void add_predicted(const Result& result, const std::string& model, std::string_view metric,
                    const std::string& measured_source, Curves& curves);
 
-// Measured and predicted values of each layer in a table, and what theory does not carry; nothing if a result has no
-// predictions.
-std::optional<Figure> beside_figure(const Result& result, const std::vector<const LayerCurves*>& models);
+// Measured and predicted values of each layer in a table, and, in the first of a view, what theory does not carry;
+// nothing if a result has no predictions.
+std::optional<Figure> beside_figure(const Result& result, const std::vector<const LayerCurves*>& models,
+                                    bool first = true);
 
 }  // namespace rankfall

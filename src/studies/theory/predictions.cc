@@ -1,5 +1,6 @@
 #include "studies/theory/predictions.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,6 +21,9 @@ void add_predictions(const Predicted& of, const Progress& progress, Result& resu
   std::set<std::string> measured;
   for (const Row& row : result.rows) {
     if (row.layer && !row.head) measured.insert(row.metric);
+  }
+  if (std::ranges::any_of(measured, [](const std::string& name) { return name.starts_with("gradient."); })) {
+    options.metrics.emplace_back("gradient");
   }
   Result predicted = theory(of.models, options);
   for (Row& row : predicted.rows) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/errors.h"
+#include "engine/gradient/kernel_gradient.h"
 #include "engine/kernel/carried.h"
 #include "engine/kernel/shared_kernel.h"
 #include "result/manifest.h"
@@ -36,12 +37,17 @@ struct Predictions {
 
 constexpr Index kStateDraws = 8;  // of each sample, over all chains
 
+KernelOptions kernel_options(const TheoryOptions& options, std::uint64_t seed) {
+  KernelOptions out;
+  out.seed = seed;
+  if (options.method == TheoryMethod::kSampled) out.closed_below = -1;
+  return out;
+}
+
 // Throws away what it did and says so, when an attention turns out to need draws in a pass without chains.
 Predictions predict(const StudyRun& run, const std::vector<TheoryMetric>& metrics, const TheoryOptions& options,
                     std::uint64_t seed) {
-  KernelOptions kernel;
-  kernel.seed = seed;
-  if (options.method == TheoryMethod::kSampled) kernel.closed_below = -1;
+  KernelOptions kernel = kernel_options(options, seed);
   const auto pass = [&](Index n_chains, const Progress& progress) {
     Predictions out{{}, std::ssize(run.samples), n_chains, {}};
     kernel.draws = (options.draws + n_chains - 1) / n_chains;
@@ -122,6 +128,83 @@ std::vector<Row> rows_of(const Predictions& of, const std::vector<TheoryMetric>&
   return rows;
 }
 
+Row refusal(const NotCarried& reason) {
+  Row row{.metric = "theory"};
+  row.reason = reason.reason;
+  set_status(row, Status::kNotCarried,
+             fmt::format("theory does not carry {}: {}", reason.where, reason_words(reason.reason)));
+  return row;
+}
+
+// A gradient of all samples in one block.
+struct GradientCell {
+  Statistics samples;
+  std::vector<Statistics> chains;
+  bool is_zero = true;  // in all of them
+};
+
+GradientCell gradient_cell(std::span<const PredictedGradients> all, std::size_t n_chains, std::size_t block,
+                           double PredictedGradients::Block::*log) {
+  GradientCell out{{}, std::vector<Statistics>(n_chains)};
+  for (std::size_t first = 0; first < all.size(); first += n_chains) {
+    Statistics of_sample;
+    for (std::size_t c = 0; c < n_chains; ++c) {
+      const double value = all[first + c].blocks[block].*log;
+      out.is_zero = out.is_zero && value == kLogZero;
+      of_sample.add(std::exp(value));
+      out.chains[c].add(std::exp(value));
+    }
+    if (of_sample.mean()) out.samples.add(*of_sample.mean());
+  }
+  return out;
+}
+
+// Of the gradients that are asked for, in the states from `first` on. A block's are those of the state behind it.
+std::vector<Row> gradient_rows(const StudyRun& run, const std::vector<std::size_t>& asked, const TheoryOptions& options,
+                               std::uint64_t seed, Index first, Index n_states) {
+  if (const auto reason = kernel_gradient_not_carried(run.network)) {
+    Row row = refusal(*reason);
+    row.kind = "gradient";
+    return {row};
+  }
+  KernelOptions kernel = kernel_options(options, seed);
+  kernel.draws = (options.draws + options.chains - 1) / options.chains;
+  const auto n_chains = static_cast<std::size_t>(options.chains);
+  const auto predicted = predicted_gradients(run.network, run.samples, options.chains, kernel, run.progress);
+  const bool sampled = std::ranges::any_of(predicted, &PredictedGradients::sampled);
+  const char* kind = sampled ? "sampled" : "closed";
+  std::vector<Row> rows;
+  for (Index state = std::max<Index>(first, 1); state < n_states; ++state) {
+    const auto block = static_cast<std::size_t>(state - 1);
+    if (!predicted[0].blocks[block].has_attention) continue;
+    for (const std::size_t m : asked) {
+      const std::string_view name = all_metrics()[m].name;
+      const GradientCell cell = gradient_cell(predicted, n_chains, block,
+                                              name == "gradient.W_Q"   ? &PredictedGradients::Block::log_q
+                                              : name == "gradient.W_K" ? &PredictedGradients::Block::log_k
+                                                                       : &PredictedGradients::Block::log_v);
+      Row& row = rows.emplace_back(Row{.layer = state, .metric = std::string(name), .kind = kind});
+      set(row, cell.samples);
+      if (cell.is_zero) {
+        set_status(row, Status::kExactlyZero, "exactly 0");
+      } else if (row.mean == 0) {
+        row.mean.reset();
+        row.std.reset();
+        set_status(row, Status::kOutOfRange, "below the range of double");
+      }
+      if (!sampled) continue;
+      Statistics over_chains;
+      for (const Statistics& chain : cell.chains) over_chains.add(chain.mean().value_or(0));
+      if (!over_chains.std()) continue;
+      Row& error =
+          rows.emplace_back(Row{.layer = state, .metric = fmt::format("standard_error.{}", name), .kind = kind});
+      error.mean = *over_chains.std() / std::sqrt(static_cast<double>(over_chains.n()));
+      error.n = over_chains.n();
+    }
+  }
+  return rows;
+}
+
 // The law of a metric of log10.
 Row decay_row(const Predictions& of, const std::vector<TheoryMetric>& metrics, Index n_states, const char* kind,
               std::string_view metric) {
@@ -156,7 +239,11 @@ void check_kernel_memory(const Network& network, const MemoryPlan& plan, const T
   const double heads = static_cast<double>(std::max<Index>(network.sizes.n_heads, 1));
   const double in_flight = n * n * (30 + 4 * heads) + n * static_cast<double>(network.sizes.d_model) * 6;
   const double state = shares_weights(network) ? shared_kernel_size(network, plan.n_tokens, options.draws) : 3 * n * n;
-  check_memory(sizeof(double) * (chains * state + 2 * static_cast<double>(threads()) * in_flight),
+  // Gradients go backwards over what enters all sub-layers.
+  const bool gradients = std::ranges::any_of(
+      named_metrics(options.metrics), [](std::size_t m) { return all_metrics()[m].kind == MetricKind::kGradient; });
+  const double kept = gradients ? n * n * static_cast<double>(network.layers.size()) : 0;
+  check_memory(sizeof(double) * (chains * state + static_cast<double>(threads()) * (2 * in_flight + kept)),
                fmt::format("theory of {} samples of {} tokens", plan.n_samples, plan.n_tokens),
                "take fewer tokens or samples");
 }
@@ -180,13 +267,11 @@ Study theory_study(const TheoryOptions& options, std::uint64_t seed) {
     }
     check_kernel_memory(network, plan, options);
   };
-  study.rows = [&options, metrics, seed](const StudyRun& run) {
+  std::vector<std::size_t> gradients = named_metrics(options.metrics);
+  std::erase_if(gradients, [](std::size_t m) { return all_metrics()[m].kind != MetricKind::kGradient; });
+  study.rows = [&options, metrics, gradients, seed](const StudyRun& run) {
     if (const auto reason = not_carried(run.network)) {
-      Row row{.metric = "theory"};
-      row.reason = reason->reason;
-      set_status(row, Status::kNotCarried,
-                 fmt::format("theory does not carry {}: {}", reason->where, reason_words(reason->reason)));
-      return std::vector<Row>{row};
+      return std::vector<Row>{refusal(*reason)};
     }
     const Predictions predictions = predict(run, *metrics, options, seed);
     const Index n_states = run.network.sizes.n_blocks + 1;
@@ -196,6 +281,9 @@ Study theory_study(const TheoryOptions& options, std::uint64_t seed) {
       end = first + 1;
     }
     std::vector<Row> rows = rows_of(predictions, *metrics, first, end);
+    if (!gradients.empty()) {
+      std::ranges::move(gradient_rows(run, gradients, options, seed, first, end), std::back_inserter(rows));
+    }
     rows.push_back(
         decay_row(predictions, *metrics, n_states, "relative_residual", "log10_relative_residual.composite"));
     rows.push_back(decay_row(predictions, *metrics, n_states, "residual", "log10_residual.composite"));

@@ -83,7 +83,7 @@ std::optional<NormName> norm_name(std::string_view metric) {
 std::vector<TheoryMetric> theory_metrics(const std::vector<std::string>& asked) {
   for (const std::string& name : asked) {
     for (const Metric& metric : all_metrics()) {
-      if (name == metric.name && !is_predicted(metric))
+      if (name == metric.name && !is_predicted(metric) && metric.kind != MetricKind::kGradient)
         throw usage_error("theory does not predict the metric '{}'", name);
     }
   }

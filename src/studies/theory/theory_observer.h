@@ -17,8 +17,8 @@ struct TheoryMetric {
   bool is_log10() const { return !measured; }
 };
 
-// Those of `measure` that are chosen, then log10 of the norms. Throws Error(kUsage) on a metric that theory does not
-// predict.
+// Those of `measure` that are chosen, then log10 of the norms; gradients are not of states and not among them. Throws
+// Error(kUsage) on a metric that theory does not predict.
 std::vector<TheoryMetric> theory_metrics(const std::vector<std::string>& asked);
 
 // Reads the metrics of every state of one sample in one chain. Frobenius norms and the cosine are those of the Gram
