@@ -230,10 +230,15 @@ std::vector<double> rope_factors(const Metadata& of, std::string_view name) {
   return out;
 }
 
+// Zero where the file's numbers make no sense, which is refused later.
+std::int64_t width_of_head(const Metadata& of) {
+  const std::int64_t width = of.needed("embedding_length"), heads = of.needed("attention.head_count");
+  return width > 0 && heads > 0 ? width / heads : 0;
+}
+
 void add_rotary(const Metadata& of, Json& config) {
   set(config, "rope_theta", of.number("rope.freq_base"));
-  const std::int64_t d_head =
-      of.integer("attention.key_length").value_or(of.needed("embedding_length") / of.needed("attention.head_count"));
+  const std::int64_t d_head = of.integer("attention.key_length").value_or(width_of_head(of));
   if (const auto n = of.integer("rope.dimension_count"); n && *n != d_head && d_head > 0) {
     config["partial_rotary_factor"] = static_cast<double>(*n) / static_cast<double>(d_head);
   }
@@ -292,9 +297,8 @@ Json llama_config(const Metadata& of, std::string_view model_type) {
 void add_gemma(const Metadata& of, bool third, Json& config) {
   const std::int64_t n_layers = of.needed("block_count");
   const bool largest = n_layers == (third ? 62 : 46);
-  const std::int64_t width = of.needed("embedding_length"), heads = of.needed("attention.head_count");
-  config["query_pre_attn_scalar"] =
-      largest && heads > 0 ? width / heads : config.value("head_dim", heads > 0 ? width / heads : 1);
+  const std::int64_t by_heads = width_of_head(of);
+  config["query_pre_attn_scalar"] = largest ? by_heads : config.value("head_dim", by_heads);
   const auto window = of.integer("attention.sliding_window");
   if (!window) of.fail("attention.sliding_window", "is missing");
   config["sliding_window"] = *window;
@@ -328,8 +332,7 @@ Json gpt_neox_config(const Metadata& of) {
   set(config, "layer_norm_eps", of.number("attention.layer_norm_epsilon"));
   set(config, "rotary_emb_base", of.number("rope.freq_base"));
   if (const auto n = of.integer("rope.dimension_count")) {
-    const std::int64_t heads = of.needed("attention.head_count");
-    const std::int64_t d_head = heads > 0 ? of.needed("embedding_length") / heads : 0;
+    const std::int64_t d_head = width_of_head(of);
     if (d_head > 0) config["rotary_pct"] = static_cast<double>(*n) / static_cast<double>(d_head);
   }
   return config;

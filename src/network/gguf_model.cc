@@ -248,8 +248,9 @@ std::vector<std::string> left_out(const GgufFile& file, const Network& network, 
   }
   if (inside.empty()) return {};
   const std::string which =
-      fmt::format("{}: {} tensor{} inside the layers not used, {} first; the family {} has no such part", file.where(),
-                  inside.size(), inside.size() == 1 ? " is" : "s are", in_quotes(inside[0]), network.family);
+      fmt::format("{}: {} tensor{} inside the layers {} not used, {} first: the family {} has no such part",
+                  file.where(), inside.size(), inside.size() == 1 ? "" : "s", inside.size() == 1 ? "is" : "are",
+                  in_quotes(inside[0]), network.family);
   if (!ignore_unused) {
     throw input_error(
         "{}, and the numbers would be those of another network. OpenOptions::ignore_unused goes on "
