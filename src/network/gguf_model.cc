@@ -58,12 +58,13 @@ std::optional<DType> plain_type(const GgmlType& type) {
 class GgufWeights final : public WeightSource {
  public:
   GgufWeights(std::shared_ptr<const GgufFile> file, std::vector<Entry> tensors)
-      : file_(std::move(file)), tensors_(std::move(tensors)), release_(file_->n_bytes() > kReleaseAbove) {}
+      : file_(std::move(file)),
+        tensors_(std::move(tensors)),
+        release_(file_->file() && file_->n_bytes() > kReleaseAbove) {}
 
   TensorData rows(int tensor, Index first, Index count) const override {
     const Entry& entry = tensors_[static_cast<std::size_t>(tensor)];
     const GgufTensor& stored = *entry.tensor;
-    const std::size_t row_bytes = stored.row_bytes();
     const auto part = bytes_of(stored, first, count);
     if (const auto plain = plain_type(*stored.type); plain && entry.order.kind == GgufOrder::kSame) {
       return {*plain, part, keep(part)};
@@ -85,17 +86,21 @@ class GgufWeights final : public WeightSource {
                    out.subspan(static_cast<std::size_t>(i) * n_cols, n_cols));
       }
     }
-    if (release_ && row_bytes > 0) file_->file()->release(part);
+    if (release_) file_->file()->release(part);
     return {DType::kF32, std::as_bytes(std::span<const float>(*values)), values};
   }
 
   void prefetch(int tensor, Index first, Index count) const override {
-    file_->file()->prefetch(bytes_of(*tensors_[static_cast<std::size_t>(tensor)].tensor, first, count));
+    if (file_->file())
+      file_->file()->prefetch(bytes_of(*tensors_[static_cast<std::size_t>(tensor)].tensor, first, count));
   }
 
-  void check() const override { file_->file()->check(); }
+  void check() const override {
+    if (file_->file()) file_->file()->check();
+  }
 
   std::string digest() const override {
+    if (!file_->file()) return {};
     constexpr std::size_t kPiece = std::size_t{16} << 20;
     Sha256 digest;
     for (auto rest = file_->file()->bytes(); !rest.empty();) {
@@ -263,7 +268,12 @@ std::vector<std::string> left_out(const GgufFile& file, const Network& network, 
 }  // namespace
 
 Model open_gguf(const std::filesystem::path& path, bool ignore_unused) {
-  const auto file = GgufFile::open(path);
+  Model model = gguf_model(GgufFile::open(path), ignore_unused);
+  model.name = model.directory = path.string();
+  return model;
+}
+
+Model gguf_model(std::shared_ptr<const GgufFile> file, bool ignore_unused) {
   const GgufValue* parts = file->value("split.count");
   if (const auto* count = parts ? std::get_if<std::int64_t>(parts) : nullptr; count && *count > 1) {
     throw input_error("{}: is one of {} parts of a model; join them first: `llama-gguf-split --merge FIRST OUT`",
@@ -271,8 +281,6 @@ Model open_gguf(const std::filesystem::path& path, bool ignore_unused) {
   }
   const GgufArchitecture& architecture = gguf_architecture(*file);
   Model model;
-  model.name = path.string();
-  model.directory = model.name;
   model.network = make_network(Config(gguf_config(*file), file->where(), ErrorKind::kInput));
   if (architecture.turned) turn(model.network);
   if (architecture.whole_gains) {
