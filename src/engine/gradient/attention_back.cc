@@ -72,9 +72,9 @@ bool key_gradients_cancel(const Attention& attention) {
          !std::holds_alternative<RotaryPositions>(attention.positions);
 }
 
-std::vector<Projections> attention_back(const Attention& attention, const LoadedLayer<double>& layer,
-                                        const Sample& sample, const Projections& of, const CentredProjections& centred,
-                                        std::span<const Matrix<double>> mixed) {
+std::vector<HeadProjections> attention_back(const Attention& attention, const LoadedLayer<double>& layer,
+                                            const Sample& sample, const HeadProjections& of,
+                                            const CentredProjections& centred, std::span<const Matrix<double>> mixed) {
   const Index n = of.q.rows();
   const Index d = attention.d_head;
   Matrix<double> q = of.q;
@@ -90,8 +90,8 @@ std::vector<Projections> attention_back(const Attention& attention, const Loaded
   const Matrix<double> keys = attention.soft_cap > 0 ? k : as_projected ? centred.k : less_mean(k, sample.valid);
   const auto* xlnet = std::get_if<XlnetPositions>(&attention.positions);
 
-  std::vector<Projections> out(mixed.size());
-  for (Projections& one : out) {
+  std::vector<HeadProjections> out(mixed.size());
+  for (HeadProjections& one : out) {
     one.q.setZero(n, attention.n_heads * d);
     one.k.setZero(n, attention.n_kv_heads * d);
     one.v.setZero(n, attention.n_kv_heads * d);
@@ -106,7 +106,7 @@ std::vector<Projections> attention_back(const Attention& attention, const Loaded
       if (attention.soft_cap > 0) slopes = cap_slopes(attention, scores, head, head_keys);
       Matrix<double> queries = q.middleCols(head * d, d);
       for (std::size_t loss = 0; loss < mixed.size(); ++loss) {
-        Projections& to = out[loss];
+        HeadProjections& to = out[loss];
         const auto dm = mixed[loss].middleCols(head * d, d);
         gemm<double>(true, false, 1.0, p, dm, 1.0, to.v.middleCols(kv_first, d));
         gemm<double>(false, true, 1.0, dm, centred.v.middleCols(kv_first, d), 0.0, dz);
@@ -133,7 +133,7 @@ std::vector<Projections> attention_back(const Attention& attention, const Loaded
       }
     }
   });
-  for (Projections& one : out) {
+  for (HeadProjections& one : out) {
     rotary.turn_back(one.q);
     rotary.turn_back(one.k);
     norm_heads_back(attention.q_norm, layer.weights, d, of.q, one.q);

@@ -12,7 +12,7 @@ namespace rankfall {
 
 // Queries, keys and values of all heads side by side, x W + b: before norms of heads and positions. Or derivatives by
 // them.
-struct Projections {
+struct HeadProjections {
   Matrix<double> q, k, v;
 };
 
@@ -29,9 +29,9 @@ struct CentredProjections {
 //
 // and, where there are such, back through soft caps, positions and norms of queries and keys. Requires weights P that
 // are a softmax of logits.  Cost: P once, four products of P's size for each loss. Parallel over key heads.
-std::vector<Projections> attention_back(const Attention& attention, const LoadedLayer<double>& layer,
-                                        const Sample& sample, const Projections& of, const CentredProjections& centred,
-                                        std::span<const Matrix<double>> mixed);
+std::vector<HeadProjections> attention_back(const Attention& attention, const LoadedLayer<double>& layer,
+                                            const Sample& sample, const HeadProjections& of,
+                                            const CentredProjections& centred, std::span<const Matrix<double>> mixed);
 
 // Whether the derivatives by keys, before norms and positions, sum to zero over the tokens.
 bool key_gradients_cancel(const Attention& attention);

@@ -62,12 +62,12 @@ class Backward {
     const WeightView<double> wk = weights().matrix(attention.k.w);
     const WeightView<double> wv = weights().matrix(attention.v.w);
     const VectorView<double> none(nullptr, 0);
-    const Projections of{linear<double>(x, wq, weights().vector(attention.q.b)),
-                         linear<double>(x, wk, weights().vector(attention.k.b)),
-                         {}};
+    const HeadProjections of{linear<double>(x, wq, weights().vector(attention.q.b)),
+                             linear<double>(x, wk, weights().vector(attention.k.b)),
+                             {}};
     State mixed;
     for (const Matrix<double>& g : z) mixed.push_back(linear_back(g, weights().matrix(attention.o.w)));
-    const std::vector<Projections> by = attention_back(
+    const std::vector<HeadProjections> by = attention_back(
         attention, *layer_, sample_, of, {linear<double>(apart, wk, none), linear<double>(apart, wv, none)}, mixed);
 
     BlockGradients& to = norms[static_cast<std::size_t>(layer_->layer->block)];
