@@ -60,7 +60,7 @@ TEST(GgufModels, TheSameNetworkAtRandomInitialisation) {
 }
 
 // The error of opening a file whose bytes are those of a sound one with `from` replaced once by `to`.
-std::string error_with(const std::string& from, const std::string& to, bool ignore_unused = false) {
+std::string error_with(const std::string& from, const std::string& to) {
   std::ifstream in(kFolder / "llama-f32/model.gguf", std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(in)), {});
   const std::size_t at = bytes.find(from);
@@ -68,8 +68,7 @@ std::string error_with(const std::string& from, const std::string& to, bool igno
   bytes.replace(at, from.size(), to);
   const test::TempDir dir;
   dir.file("model.gguf", bytes);
-  return test::input_error(
-      [&] { open_model((dir.path() / "model.gguf").string(), 0, {.ignore_unused = ignore_unused}); });
+  return test::input_error([&] { open_model((dir.path() / "model.gguf").string(), 0); });
 }
 
 TEST(GgufModels, WhatDoesNotFitIsRefusedByName) {
