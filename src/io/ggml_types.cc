@@ -159,11 +159,12 @@ void q6_k(BlockReader in, float* out) {
   const auto* scales = reinterpret_cast<const std::int8_t*>(in.bytes(kLarge / 16));
   const float d = in.half();
   for (std::size_t i = 0; i < kLarge; ++i) {
-    const std::size_t half = i / 128, part = i % 128 / 32, l = i % 32;  // 128 weights, in four parts of 32
+    // Halves of 128 weights in four parts of 32; a scale for 16.
+    const std::size_t half = i / 128, part = i % 128 / 32, l = i % 32, run = i / 16;
     const std::uint8_t byte = lows[half * 64 + part % 2 * 32 + l];
     const int bits = (highs[half * 32 + l] >> (2 * part)) & 3;
     const int value = ((part < 2 ? low(byte) : high(byte)) | bits << 4) - 32;
-    out[i] = d * static_cast<float>(scales[i / 16]) * static_cast<float>(value);
+    out[i] = d * static_cast<float>(scales[run]) * static_cast<float>(value);
   }
 }
 

@@ -73,7 +73,7 @@ double least_singular_value_bound(const MatrixRef<double>& a) {
   return 0;
 }
 
-double least_singular_value_estimate(const LinearMap& map, const LinearMap& transposed, Matrix<double> start,
+double least_singular_value_estimate(const LinearMap& map, const LinearMap& transposed, const Matrix<double>& start,
                                      int steps) {
   const double length = start.norm();
   if (length == 0) return 0;

@@ -18,7 +18,7 @@ using LinearMap = std::function<Matrix<double>(const Matrix<double>&)>;
 // An estimate from above: the least of |map(x)| / |x| over the Krylov space of `steps` dimensions that begins with
 // `start`, by Golub and Kahan's bidiagonalisation without reorthogonalisation. With one step it is
 // |map(start)| / |start|. Norms are Frobenius; `transposed` is the adjoint of `map`. 0 if start is zero.
-double least_singular_value_estimate(const LinearMap& map, const LinearMap& transposed, Matrix<double> start,
+double least_singular_value_estimate(const LinearMap& map, const LinearMap& transposed, const Matrix<double>& start,
                                      int steps);
 
 }  // namespace rankfall

@@ -276,8 +276,9 @@ Model open_gguf(const std::filesystem::path& path, bool ignore_unused) {
 Model gguf_model(std::shared_ptr<const GgufFile> file, bool ignore_unused) {
   const GgufValue* parts = file->value("split.count");
   if (const auto* count = parts ? std::get_if<std::int64_t>(parts) : nullptr; count && *count > 1) {
-    throw input_error("{}: is one of {} parts of a model; join them first: `llama-gguf-split --merge FIRST OUT`",
-                      file->where(), *count);
+    constexpr std::string_view kJoin = "llama-gguf-split --merge";  // a command line
+    throw input_error("{}: is one of {} parts of a model, expected the whole; `{} FIRST OUT` joins them", file->where(),
+                      *count, kJoin);
   }
   const GgufArchitecture& architecture = gguf_architecture(*file);
   Model model;
@@ -289,7 +290,7 @@ Model gguf_model(std::shared_ptr<const GgufFile> file, bool ignore_unused) {
   std::set<const GgufTensor*> used;
   std::vector<Entry> entries = entries_of(*file, architecture, model.network, used);
   model.notes = left_out(*file, model.network, used, ignore_unused);
-  model.weights = std::make_shared<GgufWeights>(file, std::move(entries));
+  model.weights = std::make_shared<GgufWeights>(std::move(file), std::move(entries));
   return model;
 }
 

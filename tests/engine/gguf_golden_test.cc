@@ -106,7 +106,7 @@ TEST(GgufModels, PartsOfAModelAreRefused) {
                                         test::raw(std::uint32_t{2}) + test::raw(std::uint16_t{2}) +
                                         std::string(64, '\0'));
   EXPECT_THAT(test::input_error([&] { open_model((dir.path() / "a-00001-of-00002.gguf").string(), 0); }),
-              testing::HasSubstr("is one of 2 parts of a model; join them first"));
+              testing::HasSubstr("is one of 2 parts of a model, expected the whole"));
 }
 
 TEST(GgufModels, WhatIsNotOneIsRefused) {

@@ -182,6 +182,7 @@ std::vector<std::vector<BlockGradients>> gradient_norms(const Network& network, 
   using OfSample = std::vector<Matrix<double>>;
   std::vector<OfSample> inputs(samples.size());
   std::vector<OfSample*> watch;
+  watch.reserve(inputs.size());
   for (OfSample& of_sample : inputs) watch.push_back(&of_sample);
   std::vector<Matrix<double>> outputs = input_states<double>(network, weights, samples);
   run_samples<DenseTaping, OfSample>(network, weights, samples, watch, outputs, {});
@@ -224,6 +225,7 @@ std::vector<std::vector<BlockGradients>> gradient_norms(const Network& network, 
   }
 
   std::vector<std::vector<BlockGradients>> out;
+  out.reserve(domains.size());
   for (Backward& domain : domains) out.push_back(std::move(domain.norms));
   return out;
 }
