@@ -26,6 +26,7 @@ TEST(GgufModels, StatesAgreeToElevenDigits) {
     const std::vector<Sample> samples = read_samples(model.network, kFolder / name / "input.safetensors");
     std::vector<Recorder<double>> recorders(samples.size());
     std::vector<Observer<double>*> observers;
+    observers.reserve(recorders.size());
     for (auto& recorder : recorders) observers.push_back(&recorder);
     forward<double>(model.network, *model.weights, samples, observers);
     const auto file = SafetensorsFile::open(kFolder / name / "expected.safetensors");
