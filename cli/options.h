@@ -59,7 +59,8 @@ void add_seed_option(CLI::App& app, std::uint64_t& seed);
 
 // MODEL as every command describes it.
 inline constexpr const char* kModelHelp =
-    "a directory with config.json and model.safetensors, a random initialisation (bert-base@init, DIR@init), or "
+    "a directory with config.json and model.safetensors, a GGUF file, a random initialisation (bert-base@init, "
+    "DIR@init), or "
     "san:layers=L,heads=H,dim=D; see rankfall models";
 
 // "0,5,8-11" -> 0 5 8 9 10 11; single numbers may be negative. Error(kUsage), naming the option, on anything else.

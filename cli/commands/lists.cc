@@ -290,6 +290,7 @@ std::vector<Section> model_sections() {
       {{"DIR",
         "trained weights: a directory with config.json and model.safetensors (or its parts and their index), as "
         "`hf download openai-community/gpt2 --local-dir gpt2` makes it"},
+       {"FILE.gguf", "trained weights, quantised or not: a model file of llama.cpp"},
        {"ORG/NAME[@REVISION]",
         "trained weights in the local cache of the Hugging Face hub, as `hf download ORG/NAME` leaves them there; "
         "rankfall never downloads anything"},

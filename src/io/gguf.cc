@@ -91,8 +91,9 @@ class GgufReader {
 
   std::span<const std::byte> take(std::uint64_t n, std::string_view what) {
     if (n > left()) {
-      throw input_error("{}: byte {}: {} of {} bytes, and the file has {} more; the download may be incomplete", where_,
-                        at_, what, n, left());
+      throw input_error(
+          "{}: byte {}: expected {}, {} bytes, and the file ends after {}; the download may be incomplete", where_, at_,
+          what, n, left());
     }
     const auto part = bytes_.subspan(at_, static_cast<std::size_t>(n));
     at_ += static_cast<std::size_t>(n);

@@ -271,12 +271,17 @@ void add_rotary(const Metadata& of, Json& config) {
   }
 }
 
+// As most families call them.
+Json common_sizes(const Metadata& of) {
+  return {{"hidden_size", of.needed("embedding_length")},
+          {"num_hidden_layers", of.needed("block_count")},
+          {"num_attention_heads", of.needed("attention.head_count")},
+          {"intermediate_size", of.needed("feed_forward_length")},
+          {"max_position_embeddings", of.needed("context_length")}};
+}
+
 Json llama_config(const Metadata& of, std::string_view model_type) {
-  Json config = {{"hidden_size", of.needed("embedding_length")},
-                 {"num_hidden_layers", of.needed("block_count")},
-                 {"num_attention_heads", of.needed("attention.head_count")},
-                 {"intermediate_size", of.needed("feed_forward_length")},
-                 {"max_position_embeddings", of.needed("context_length")}};
+  Json config = common_sizes(of);
   config["num_key_value_heads"] = of.integer("attention.head_count_kv").value_or(of.needed("attention.head_count"));
   set(config, "head_dim", of.integer("attention.key_length"));
   if (of.integer("attention.value_length") != of.integer("attention.key_length")) {
@@ -305,7 +310,6 @@ void add_gemma(const Metadata& of, bool third, Json& config) {
   if (third) {
     config["sliding_window_pattern"] = of.integer("attention.sliding_window_pattern").value_or(6);
     config["rope_local_base_freq"] = of.number("rope.freq_base_swa").value_or(10000);
-    if (config.contains("attn_logit_softcapping")) config.erase("attn_logit_softcapping");
   } else {
     config["attn_logit_softcapping"] = of.number("attn_logit_softcapping").value_or(50);
   }
@@ -322,13 +326,9 @@ Json gpt2_config(const Metadata& of) {
 }
 
 Json gpt_neox_config(const Metadata& of) {
-  Json config = {{"hidden_size", of.needed("embedding_length")},
-                 {"num_hidden_layers", of.needed("block_count")},
-                 {"num_attention_heads", of.needed("attention.head_count")},
-                 {"intermediate_size", of.needed("feed_forward_length")},
-                 {"max_position_embeddings", of.needed("context_length")},
-                 {"use_parallel_residual", of.flag("use_parallel_residual").value_or(true)},
-                 {"attention_bias", has_tensor(of, "blk.0.attn_qkv.bias")}};
+  Json config = common_sizes(of);
+  config["use_parallel_residual"] = of.flag("use_parallel_residual").value_or(true);
+  config["attention_bias"] = has_tensor(of, "blk.0.attn_qkv.bias");
   set(config, "layer_norm_eps", of.number("attention.layer_norm_epsilon"));
   set(config, "rotary_emb_base", of.number("rope.freq_base"));
   if (const auto n = of.integer("rope.dimension_count")) {
@@ -348,11 +348,7 @@ Json bloom_config(const Metadata& of) {
 }
 
 Json bert_config(const Metadata& of) {
-  Json config = {{"hidden_size", of.needed("embedding_length")},
-                 {"num_hidden_layers", of.needed("block_count")},
-                 {"num_attention_heads", of.needed("attention.head_count")},
-                 {"intermediate_size", of.needed("feed_forward_length")},
-                 {"max_position_embeddings", of.needed("context_length")}};
+  Json config = common_sizes(of);
   set(config, "layer_norm_eps", of.number("attention.layer_norm_epsilon"));
   config["is_decoder"] = of.flag("attention.causal").value_or(false);
   const GgufTensor* types = of.file().find("token_types.weight");

@@ -104,6 +104,7 @@ HubSnapshot cached_snapshot(std::string_view spec) {
         "weights: {}@init",
         spec, *released, *released, spec);
   }
+  if (spec.ends_with(".gguf")) throw input_error("{}: no such file", spec);
   const bool is_path = spec.starts_with('/') || spec.starts_with('.') || spec.starts_with('~') || spec.ends_with('/');
   if (is_path) {
     throw input_error("{}: no such directory; expected one with config.json and model.safetensors", spec);
